@@ -11,7 +11,7 @@ Answer = tuple[int, dict[str, str], bytes]
 JSON = {"Content-Type": "application/json"}
 
 
-def says(text: str | None, tokens_in: int | None = None, tokens_out: int | None = None) -> Answer:
+def chat_reply(text: str | None, tokens_in: int | None = None, tokens_out: int | None = None) -> Answer:
     """A proper answer, with or without its cost."""
     usage = {} if tokens_in is None else {"usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}}
     message = {"role": "assistant", "content": text}
@@ -19,7 +19,7 @@ def says(text: str | None, tokens_in: int | None = None, tokens_out: int | None 
     return 200, JSON, json.dumps({"id": "x", "object": "chat.completion", "choices": [choice], **usage}).encode()
 
 
-def refuses(status: int, message: str = "no", **headers: str) -> Answer:
+def chat_error(status: int, message: str = "no", **headers: str) -> Answer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return status, {**JSON, **named}, json.dumps({"error": {"message": message}}).encode()
 
@@ -29,18 +29,18 @@ class Chat:
 
     def __init__(self, answer: Callable[[dict[str, Any], int], Answer | None]) -> None:
         self.answer = answer
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
-        self.over = threading.Event()
+        self.is_closing = threading.Event()
         self.url = ""
 
     def prompts(self) -> list[str]:
-        return [body["messages"][0]["content"] for body in self.asked]
+        return [body["messages"][0]["content"] for body in self.requests]
 
 
 @contextmanager
-def chatting(answer: Callable[[dict[str, Any], int], Answer | None] | Answer | list[Answer]) -> Iterator[Chat]:
+def chat_server(answer: Callable[[dict[str, Any], int], Answer | None] | Answer | list[Answer]) -> Iterator[Chat]:
     """A running service. One answer for all, one after the other, or whatever a function says; None never answers."""
     if isinstance(answer, list):
         chat = Chat(lambda _, place: answer[min(place, len(answer) - 1)])
@@ -50,13 +50,13 @@ def chatting(answer: Callable[[dict[str, Any], int], Answer | None] | Answer | l
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            place = len(chat.asked)
-            chat.asked.append(body)
+            place = len(chat.requests)
+            chat.requests.append(body)
             chat.headers.append(dict(self.headers))
             chat.paths.append(self.path)
             given = chat.answer(body, place)
             if given is None:
-                chat.over.wait(60)
+                chat.is_closing.wait(60)
                 return
             status, headers, content = given
             self.send_response(status)
@@ -77,6 +77,6 @@ def chatting(answer: Callable[[dict[str, Any], int], Answer | None] | Answer | l
         try:
             yield chat
         finally:
-            chat.over.set()
+            chat.is_closing.set()
             server.shutdown()
             thread.join()

@@ -58,19 +58,19 @@ async def each(iterator: Iterator[Any]) -> AsyncIterator[Any]:
         yield one
 
 
-class Place:
+class RunningServer:
     """A server that runs already, and where to find it."""
 
-    def __init__(self, person: Person, told: dict[str, Any], token: str | None) -> None:
+    def __init__(self, person: Person, announcement: dict[str, Any], token: str | None) -> None:
         self.person = person
-        self.realm = told["realm_id"]
-        self.url = told["url"]
-        self.host, _, port = told["rpc"].rpartition(":")
+        self.realm = announcement["realm_id"]
+        self.url = announcement["url"]
+        self.host, _, port = announcement["rpc"].rpartition(":")
         self.port = int(port)
         self.token: str | None = token or (person.state / "token").read_text().strip()
 
     @asynccontextmanager
-    async def opened(self, wire: str, manner: str) -> AsyncIterator[Any]:
+    async def open_client(self, wire: str, manner: str) -> AsyncIterator[Any]:
         kind: Any = AsyncClient if manner == "async" else Client
         opening: Callable[[], Any] = {
             "child": lambda: kind.spawn(self.realm, env=self.person.env),
@@ -85,13 +85,15 @@ class Place:
 
 
 @contextmanager
-def served(person: Person, *options: str, token: str | None = None) -> Iterator[tuple[Place, "subprocess.Popen[str]"]]:
+def running_server(
+    person: Person, *options: str, token: str | None = None
+) -> Iterator[tuple[RunningServer, "subprocess.Popen[str]"]]:
     """`recollect serve`, from the moment it listens; it is dead afterwards."""
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--no-sync", "--json", *options]
     env = {**person.env, **({"RECOLLECT_TOKEN": token} if token is not None else {})}
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
-            yield Place(person, json.loads(process.stdout.readline()), token), process
+            yield RunningServer(person, json.loads(process.stdout.readline()), token), process
         finally:
             process.kill()

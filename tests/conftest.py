@@ -14,10 +14,10 @@ from recollect.ingest import SyncReport, sync
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from tests import process_guard
-from tests.golden import in_utc
+from tests.golden import use_utc
 from tests.memory_folder import memory_folder
 
-in_utc()
+use_utc()
 process_guard.install()
 if (memory := memory_folder()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))  # where pytest makes its temporary folders
@@ -59,7 +59,7 @@ def pytest_runtest_call() -> Iterator[None]:
 COMMANDS_OVER_MCP = {"RECOLLECT_COMMANDS_OVER_MCP": "1"}  # the owner lets MCP clients name programs
 
 
-def unmeasured(env: Mapping[str, str]) -> dict[str, str]:
+def without_coverage(env: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process whose coverage is not measured, because the measuring would be seen in it."""
     return {name: value for name, value in env.items() if not name.startswith("COVERAGE_")}
 

@@ -28,7 +28,7 @@ NAMED = "named"
 NOW = 1_780_000_000  # seconds: the age of every log, for records that have no time of their own
 
 
-def in_utc() -> None:
+def use_utc() -> None:
     """Some agents write times without a zone, which are this machine's."""
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -67,7 +67,7 @@ def run(database: Path, script: list[str]) -> None:
     db.close()
 
 
-def became(case: Path, folder: Path) -> list[str]:
+def synced_archive(case: Path, folder: Path) -> list[str]:
     """Every session, turn and event of a fixture, one JSON line each, after a sync of its home."""
     home, realm = folder / "home", folder / "realm"
     lay_out(case, home)
@@ -138,12 +138,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", required=True)
     parser.add_argument("source", nargs="?")
     chosen = parser.parse_args().source
-    in_utc()
+    use_utc()
     for case in cases():
         if chosen not in {None, case.parent.name}:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            (case / "expected.jsonl").write_text("".join(line + "\n" for line in became(case, Path(folder))), "utf-8")
+            (case / "expected.jsonl").write_text(
+                "".join(line + "\n" for line in synced_archive(case, Path(folder))), "utf-8"
+            )
         sys.stdout.write(f"{case.relative_to(FIXTURES)}\n")
 
 

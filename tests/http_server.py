@@ -27,11 +27,11 @@ class HttpServer:
             self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True)
         assert self.process.stdout
         line = self.process.stdout.readline()
-        assert line, self.complaints()
-        self.told = json.loads(line)
-        self.url = self.told["url"]
+        assert line, self.stderr_text()
+        self.announcement = json.loads(line)
+        self.url = self.announcement["url"]
         self.host = urlsplit(self.url).netloc
-        self.rpc_port = int(self.told["rpc"].rpartition(":")[2]) if self.told["rpc"] else None
+        self.rpc_port = int(self.announcement["rpc"].rpartition(":")[2]) if self.announcement["rpc"] else None
         self.token = token_of(person, options, environment)
         self.bearer = {"authorization": f"Bearer {self.token}"} if self.token is not None else {}
 
@@ -40,18 +40,18 @@ class HttpServer:
 
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
-        self.ended()
+        self.wait_for_exit()
 
-    def ended(self) -> None:
+    def wait_for_exit(self) -> None:
         """Wait until it has ended, as it should: without a word of what went wrong inside."""
-        code, complaints = self.process.wait(timeout=30), self.complaints()
+        code, stderr = self.process.wait(timeout=30), self.stderr_text()
         assert self.process.stdout
         self.process.stdout.close()
         self._stderr.close()
-        assert code == 0, complaints
-        assert "Traceback" not in complaints, complaints
+        assert code == 0, stderr
+        assert "Traceback" not in stderr, stderr
 
-    def complaints(self) -> str:
+    def stderr_text(self) -> str:
         """What it has written to standard error."""
         self._stderr.seek(0)
         return self._stderr.read()

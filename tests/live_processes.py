@@ -14,23 +14,23 @@ from recollect.live.sessions import LiveSessions, NewSession
 from recollect.live.turn_runner import TurnRequest, TurnResult
 from recollect.realms.manifest import Backend
 from tests.conftest import Person
-from tests.rpc_server import Talk
+from tests.rpc_server import RpcConnection
 
 REALM = "team"
 PATIENCE_S = 20.0  # far beyond what anything takes: reaching it is a failure, not a measurement
 TERMINAL = {"turn_completed", "turn_failed", "turn_interrupted"}
 
 
-def opened(folder: Path, backend: Backend, instance: str) -> LiveSessions:
+def open_sessions(folder: Path, backend: Backend, instance: str) -> LiveSessions:
     """What one process has of a realm's live sessions. Two of them share no more than two processes do."""
     return LiveSessions(folder, backend, instance, redact=True, on_commit=lambda: None)
 
 
-def new(**labels: str) -> NewSession:
+def new_session(**labels: str) -> NewSession:
     return NewSession(labels=labels, runner="test", command=None, folder="/", generation=0)
 
 
-def order(prompt: str, runner: Any, tell: Any = None) -> TurnRequest:
+def turn_request(prompt: str, runner: Any, tell: Any = None) -> TurnRequest:
     return TurnRequest(
         prompt=prompt,
         runner=runner,
@@ -43,7 +43,7 @@ def order(prompt: str, runner: Any, tell: Any = None) -> TurnRequest:
     )
 
 
-def saying(*outputs: Output) -> Runner:
+def runner_with_output(*outputs: Output) -> Runner:
     """A runner that gives these and ends."""
 
     def run(given: Assignment) -> Generator[Output, None, None]:
@@ -52,7 +52,7 @@ def saying(*outputs: Output) -> Runner:
     return run
 
 
-class Guided:
+class ControlledTurn:
     """A turn in a thread of its own, from the moment its runner has begun."""
 
     def __init__(self, sessions: LiveSessions, session: bytes, prompt: str) -> None:
@@ -69,7 +69,7 @@ class Guided:
 
     def _run(self, session: bytes) -> None:
         try:
-            self.ran = self.sessions.run(session, order(self.prompt, self._work, self._tell))
+            self.ran = self.sessions.run(session, turn_request(self.prompt, self._work, self._tell))
         except RecollectError as error:
             self.error = error
         finally:
@@ -136,7 +136,7 @@ class Agent:
         self._pipe.write_text(text)
 
 
-def begun(rpc: Talk, session: str, **more: Any) -> int:
+def start_turn(rpc: RpcConnection, session: str, **more: Any) -> int:
     """Start a turn, and wait until its program has said its first word; the id that the answer will have."""
     asked = rpc.ask("turn/start", {"session_id": session, "prompt": "go", **more})
     while rpc.event()["type"] != "text_delta":
@@ -144,16 +144,16 @@ def begun(rpc: Talk, session: str, **more: Any) -> int:
     return asked
 
 
-def deferred(rpc: Talk, **more: Any) -> str:
+def create_deferred(rpc: RpcConnection, **more: Any) -> str:
     return str(rpc.result("session/create", initial_turn="deferred", **more)["session_id"])
 
 
-def messages(rpc: Talk, session: str) -> list[dict[str, Any]]:
+def messages(rpc: RpcConnection, session: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = rpc.result("session/history", session_id=session)["messages"]
     return found
 
 
-def roles(rpc: Talk, session: str) -> list[str]:
+def roles(rpc: RpcConnection, session: str) -> list[str]:
     return [message["role"] for message in messages(rpc, session)]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from recollect.operations import OPERATIONS
 from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.http_server import HttpServer
-from tests.rpc_server import RawRpc, Talk
+from tests.rpc_server import RawRpc, RpcConnection
 
 EXITS = {"SESSION_NOT_FOUND": 10, "SESSION_BUSY": 11, "REQUEST_CANCELLED": 14, "PROVIDER_ERROR": 20, "AGENT_ERROR": 30,
          "SESSION_PERSISTENCE_DISABLED": 40, "STALE_CURSOR": 47, "GENERATION_CONFLICT": 2, "INVALID_PARAMS": 2, "INTERNAL_ERROR": 1}  # fmt: skip
@@ -196,7 +196,7 @@ def method_of(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]
     return route.rpc, {key: value for key, value in arguments.items() if key not in route.implied_arguments}
 
 
-def requested(talk: Talk, name: str, arguments: dict[str, Any]) -> Any:
+def requested(talk: RpcConnection, name: str, arguments: dict[str, Any]) -> Any:
     method, params = method_of(name, arguments)
     message = talk.request(method, **params)
     if "result" in message:

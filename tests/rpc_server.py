@@ -19,14 +19,14 @@ def token_of(person: Person, options: Sequence[str], environment: Mapping[str, s
     return environment.get("RECOLLECT_TOKEN") or (person.state / "token").read_text().strip()
 
 
-class Talk:
+class RpcConnection:
     """One connection, whatever carries it. What comes between an answer and its request is kept in `heard`."""
 
     def __init__(self, reading: IO[bytes], write: Callable[[bytes], Any]) -> None:
         self._reading = reading
         self._write = write
         self._last = 0
-        self.heard: list[Message] = []
+        self.earlier_messages: list[Message] = []
 
     def say(self, line: str | bytes) -> None:
         self._write((line.encode() if isinstance(line, str) else line) + b"\n")
@@ -48,7 +48,7 @@ class Talk:
             message: Message = self.hear()
             if message["id" if "id" in message else "jsonrpc"] == identity:
                 return message
-            self.heard.append(message)
+            self.earlier_messages.append(message)
 
     def request(self, method: str, /, **params: Any) -> Message:
         """Send a request and return its response, result or error."""
@@ -73,10 +73,10 @@ class Talk:
 
     def events(self) -> list[Message]:
         """The events that came before the last answer."""
-        return [message["params"] for message in self.heard if message.get("method") == "session/event"]
+        return [message["params"] for message in self.earlier_messages if message.get("method") == "session/event"]
 
 
-class RawRpc(Talk):
+class RawRpc(RpcConnection):
     """A server on its standard input and output."""
 
     def __init__(self, person: Person, *options: str) -> None:
@@ -128,7 +128,7 @@ class RpcPort:
         return RpcSocket(self.port, self.token if is_admitted else None)
 
 
-class RpcSocket(Talk):
+class RpcSocket(RpcConnection):
     """A connection. With a token, it has been admitted."""
 
     def __init__(self, port: int, token: str | None) -> None:

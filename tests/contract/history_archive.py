@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Person
-from tests.contract.history_client import History, connected
+from tests.contract.history_client import History, connect_history
 from tests.logs import Claude, write
 
 Record = dict[str, Any]
@@ -20,12 +20,12 @@ MEGABYTES = 3
 
 
 @contextmanager
-def furnished(folder: Path) -> Iterator[History]:
+def serve_archive(folder: Path) -> Iterator[History]:
     """The home with everything in it, synced and served."""
     person = Person(folder)
-    furnish(person)
+    write_logs(person)
     person.sync()
-    with connected(person) as history:
+    with connect_history(person) as history:
         yield history
 
 
@@ -491,7 +491,7 @@ ERRAND = "Send agents for rope"
 AGENTS = ("Fetch the hawser", "Fetch the lanyard", "Fetch the painter")  # the last one is still under way
 
 
-def furnish(person: Person) -> None:
+def write_logs(person: Person) -> None:
     for number, session in enumerate(CODEX, 1):
         codex = Codex(number)
         write(person.codex_log(codex.session), session(codex))
@@ -501,15 +501,15 @@ def furnish(person: Person) -> None:
     for number, name in ((60, "first"), (61, "second")):
         log = _claude(number, start=60_000)
         write(person.claude_log(log.session), bench(name)(log))
-    furnish_errand(person)
-    furnish_resumed(person)
+    write_errand(person)
+    write_resumed_session(person)
 
 
 def _claude(number: int, start: int | None = None) -> Claude:
     return Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 1_000 if start is None else start)
 
 
-def furnish_errand(person: Person) -> None:
+def write_errand(person: Person) -> None:
     """A session, two sub-agents that are done, and one that is still running."""
     log = _claude(70)
     spawned = [
@@ -534,7 +534,7 @@ LIGHTHOUSE = "Plan the lighthouse repair"
 RESUMED = "Now order the paint"
 
 
-def furnish_resumed(person: Person) -> None:
+def write_resumed_session(person: Person) -> None:
     """A session, and a second file that begins with a copy of it under the same uuids."""
     log, again = _claude(75), _claude(76)
     original = [log.prompt(LIGHTHOUSE), log.says("First the fresnel lens.")]

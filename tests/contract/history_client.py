@@ -75,13 +75,13 @@ class History:
         return found
 
     @cached_property
-    def titled(self) -> dict[str, str]:
+    def ids_by_title(self) -> dict[str, str]:
         """Session ids by title, as they were when first asked for."""
         return {listed["session"]["title"]: listed["id"] for listed in self.sessions()}
 
     def turn(self, title: str, ordinal: int = 1) -> Any:
         """A turn of the session with this title, opened."""
-        return self.open(self.open(self.titled[title])["turns"][ordinal - 1]["id"])
+        return self.open(self.open(self.ids_by_title[title])["turns"][ordinal - 1]["id"])
 
     def events(self, title: str, ordinal: int = 1) -> list[Any]:
         """The events of a turn, each opened."""
@@ -89,7 +89,7 @@ class History:
 
 
 @contextmanager
-def connected(person: Person, mode: Any = "auto", **env: str) -> Iterator[History]:
+def connect_history(person: Person, mode: Any = "auto", **env: str) -> Iterator[History]:
     """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync"]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})

@@ -44,7 +44,7 @@ class Journeys(History):
         assert list(error) == ["code", "message"]
         return error["code"], error["message"]
 
-    def begin(self, user: str | None = None) -> str:
+    def create_journey(self, user: str | None = None) -> str:
         """A journey; its id."""
         return str(self.body("get_or_create_journey", **({"user_id": user} if user else {}))["journey_id"])
 
@@ -55,7 +55,7 @@ class Journeys(History):
     def query(self, journey: str, **more: Any) -> Body:
         return self.body("query_journey_history", journey_id=journey, **more)
 
-    def found(self, journey: str, **more: Any) -> list[Any]:
+    def session_rows(self, journey: str, **more: Any) -> list[Any]:
         sessions: list[Any] = self.query(journey, **more)["sessions"]
         return sessions
 
@@ -78,14 +78,14 @@ def as_reference(session: str) -> str:
     return f"session:{uuid.UUID(session).hex}"
 
 
-def ask(person: Person, operation: str, /, **arguments: Any) -> Body:
+def run_operation(person: Person, operation: str, /, **arguments: Any) -> Body:
     """An operation in this process, tool or not; its body, also of an error."""
     body: Body = json.loads(OPERATIONS[operation].run(LiveRealm(person.settings()), arguments, RequestContext.now()).text)
     return body
 
 
 @contextmanager
-def opened(person: Person, *options: str, **env: str) -> Iterator[Journeys]:
+def connect_journeys(person: Person, *options: str, **env: str) -> Iterator[Journeys]:
     """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
@@ -93,7 +93,7 @@ def opened(person: Person, *options: str, **env: str) -> Iterator[Journeys]:
         yield Journeys(portal, client)
 
 
-def tell(person: Person, number: int, at: str, *said: str) -> Path:
+def write_session(person: Person, number: int, at: str, *said: str) -> Path:
     """Write a session in which prompts and answers take turns, all at one time."""
     log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100)
     lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(said)]
@@ -109,29 +109,29 @@ VOYAGE = (
 WINCH, SAIL, ROPE, DECK = (asked for _, asked, _ in VOYAGE)
 
 
-def furnish(person: Person) -> Person:
+def sync_voyage(person: Person) -> Person:
     for number, (at, asked, answered) in enumerate(VOYAGE, 1):
-        tell(person, number, at, asked, answered)
+        write_session(person, number, at, asked, answered)
     person.sync()
     return person
 
 
 @contextmanager
-def under_way(person: Person) -> Iterator[tuple[Journeys, str, dict[str, str]]]:
+def connect_voyage(person: Person) -> Iterator[tuple[Journeys, str, dict[str, str]]]:
     """A server, a journey with the whole voyage in it, and the ids of its sessions by title."""
-    with opened(furnish(person)) as journeys:
-        journey, ids = journeys.begin(), journeys.session_ids()
+    with connect_journeys(sync_voyage(person)) as journeys:
+        journey, ids = journeys.create_journey(), journeys.session_ids()
         for session in ids.values():
             journeys.link(journey, session)
         yield journeys, journey, ids
 
 
-def call(tool: str, identity: int = 1, **arguments: Any) -> str:
+def tool_call(tool: str, identity: int = 1, **arguments: Any) -> str:
     params = {"name": tool, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": params})
 
 
-def heard(client: RawMcp) -> Body:
+def tool_answer(client: RawMcp) -> Body:
     result = client.hear()["result"]
     body: Body = json.loads(result["content"][0]["text"])
     assert not result["isError"], body

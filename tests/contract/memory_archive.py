@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.conftest import Person
-from tests.contract.memory_client import Memory, Record, opened, speaker, tell
+from tests.contract.memory_client import Memory, Record, connect_memory, session_writer, write_session
 from tests.logs import Claude
 
 
@@ -87,13 +87,13 @@ RECORDED: dict[str, tuple[str, Record]] = {  # by what tells them apart: where t
 
 
 @contextmanager
-def furnished(folder: Path) -> Iterator[Memory]:
+def serve_archive(folder: Path) -> Iterator[Memory]:
     """The home with everything in it: synced, distilled, recorded and served."""
     person = Person(folder)
     for number, project, day, story in SESSIONS:
-        tell(person, number, project, day, story(speaker(number, project)))
+        write_session(person, number, project, day, story(session_writer(number, project)))
     person.run("sync")
-    with opened(person) as memory:
+    with connect_memory(person) as memory:
         places = {name: memory.evidence(words) for name, words in PROMPTS.items()}
         for name, (place, more) in RECORDED.items():
             memory.ids[name] = memory.record(title=f"Lantern {name}", evidence_ids=[places[place]], **more)

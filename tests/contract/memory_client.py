@@ -32,23 +32,23 @@ class Memory(History):
         self.person = person
         self.ids: dict[str, str] = {}  # of what a home recorded, by the names it has there
 
-    def said(self, tool: str, arguments: Any) -> tuple[str, bool]:
+    def text_and_error(self, tool: str, arguments: Any) -> tuple[str, bool]:
         """A tool's text, and whether it is an error."""
         answer = self.result(tool, arguments)
         assert answer.structured_content is None
         return text_of(answer), bool(answer.is_error)
 
     def text(self, tool: str, /, **arguments: Any) -> str:
-        text, is_error = self.said(tool, arguments)
+        text, is_error = self.text_and_error(tool, arguments)
         assert not is_error, text
         return text
 
     def refusal(self, tool: str, /, **arguments: Any) -> str:
-        text, is_error = self.said(tool, arguments)
+        text, is_error = self.text_and_error(tool, arguments)
         assert is_error, text
         return text
 
-    def found(self, query: str | list[str], **more: Any) -> list[Any]:
+    def search_rows(self, query: str | list[str], **more: Any) -> list[Any]:
         """The rows that a search gives to programs."""
         answer = json.loads(self.text("search", query=query, response_format="json", **more))
         assert answer["total"] == len(answer["results"])
@@ -56,7 +56,7 @@ class Memory(History):
         return rows
 
     def titles(self, query: str, **more: Any) -> list[str]:
-        return [row["title"] for row in self.found(query, **more)]
+        return [row["title"] for row in self.search_rows(query, **more)]
 
     def evidence(self, words: str, kind: str = "user_input") -> str:
         """The id of the one event of a kind in which these words stand next to each other."""
@@ -69,7 +69,7 @@ class Memory(History):
 
 
 @contextmanager
-def opened(person: Person, *options: str, **env: str) -> Iterator[Memory]:
+def connect_memory(person: Person, *options: str, **env: str) -> Iterator[Memory]:
     """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
@@ -77,15 +77,15 @@ def opened(person: Person, *options: str, **env: str) -> Iterator[Memory]:
         yield Memory(person, portal, client)
 
 
-def on(day: str, records: Iterable[Record]) -> list[Record]:
+def on_day(day: str, records: Iterable[Record]) -> list[Record]:
     """The same lines, written on another day."""
     return [{**record, "timestamp": record["timestamp"].replace("2026-02-01", day)} for record in records]
 
 
-def tell(person: Person, number: int, project: str, day: str, records: Iterable[Record]) -> Path:
+def write_session(person: Person, number: int, project: str, day: str, records: Iterable[Record]) -> Path:
     """Write the log of a session whose lines were made with `speaker`."""
-    return write(person.claude_log(speaker(number, project).session, f"-work-{project}"), on(day, records))
+    return write(person.claude_log(session_writer(number, project).session, f"-work-{project}"), on_day(day, records))
 
 
-def speaker(number: int, project: str) -> Claude:
+def session_writer(number: int, project: str) -> Claude:
     return Claude(f"{number:08d}-0000-4000-8000-000000000000", cwd=f"/work/{project}")

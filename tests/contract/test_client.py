@@ -31,7 +31,7 @@ from recollect.client import (
     TurnStarted,
     Unauthorized,
 )
-from tests.clients import MANNERS, WIRES, Case, Place, in_thread, served
+from tests.clients import MANNERS, WIRES, Case, RunningServer, in_thread, running_server
 from tests.conftest import Person
 
 pytestmark = pytest.mark.process
@@ -44,19 +44,19 @@ SCRIPTED = [sys.executable, str(Path(__file__).parents[1] / "acp_agent.py")]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """One server for all cases; a child works in the same realm."""
-    with served(Person(tmp_path_factory.mktemp("client"))) as (place, _):
+    with running_server(Person(tmp_path_factory.mktemp("client"))) as (place, _):
         yield place
 
 
 @pytest.fixture(params=[(wire, manner) for wire in WIRES for manner in MANNERS], ids="-".join)
-def talk(request: pytest.FixtureRequest, place: Place) -> Callable[[Case], None]:
+def talk(request: pytest.FixtureRequest, place: RunningServer) -> Callable[[Case], None]:
     """Run a case with a client of each kind."""
     wire, manner = request.param
 
     async def run(case: Case) -> None:
-        async with place.opened(wire, manner) as client:
+        async with place.open_client(wire, manner) as client:
             await case(client)
 
     return lambda case: asyncio.run(run(case))
@@ -312,7 +312,7 @@ def test_an_archived_session_is_gone_but_for_its_history(talk: Callable[[Case], 
     talk(case)
 
 
-def test_a_sessions_state_says_where_and_by_whom_it_is_run(talk: Callable[[Case], None], place: Place) -> None:
+def test_a_sessions_state_says_where_and_by_whom_it_is_run(talk: Callable[[Case], None], place: RunningServer) -> None:
     """M39."""
 
     async def case(client: Any) -> None:
@@ -525,7 +525,7 @@ def test_a_config_counts_its_writes_and_knows_a_stale_writer(talk: Callable[[Cas
     talk(case)
 
 
-def test_realms_are_listed_and_shown(talk: Callable[[Case], None], place: Place) -> None:
+def test_realms_are_listed_and_shown(talk: Callable[[Case], None], place: RunningServer) -> None:
     async def case(client: Any) -> None:
         rows = {row.realm_id: row for row in await client.realms()}
         shown = await client.realm(place.realm)
@@ -556,7 +556,7 @@ def test_a_tool_is_called_as_by_an_agent_and_what_it_refuses_is_an_answer(talk: 
     talk(case)
 
 
-def test_any_method_can_be_asked_by_its_name(talk: Callable[[Case], None], place: Place) -> None:
+def test_any_method_can_be_asked_by_its_name(talk: Callable[[Case], None], place: RunningServer) -> None:
     async def case(client: Any) -> None:
         assert (await client.request("config/get"))["realm_id"] == place.realm
         created = await client.request("session/create", {"initial_turn": "deferred"})
@@ -619,9 +619,9 @@ def test_what_is_too_large_for_a_server_is_refused_and_the_client_goes_on(talk: 
     talk(case)
 
 
-def test_a_client_that_was_closed_says_so(place: Place) -> None:
+def test_a_client_that_was_closed_says_so(place: RunningServer) -> None:
     async def case(wire: str, manner: str) -> None:
-        async with place.opened(wire, manner) as client:
+        async with place.open_client(wire, manner) as client:
             session = await client.create_deferred_session()
         for asked in (session.read(), client.config_get(), client.call_tool("meerkat_list")):
             error = await refused(sdk.ConnectionLost, asked)
@@ -643,7 +643,7 @@ def test_a_realm_in_memory_keeps_no_history_of_what_is_archived(manner: str, tmp
         assert (await refused(SessionPersistenceDisabled, session.history())).code == "SESSION_PERSISTENCE_DISABLED"
         assert (await session.read()).archived_at
 
-    with served(Person(tmp_path), "--isolated", "--realm-backend", "memory") as (place, _):
+    with running_server(Person(tmp_path), "--isolated", "--realm-backend", "memory") as (place, _):
         for wire in ("tcp", "http"):
             asyncio.run(_with(place, wire, manner, case))
 
@@ -657,13 +657,13 @@ def test_a_request_whose_time_is_up_is_cancelled(manner: str, tmp_path: Path) ->
         await client.config_set({})
         assert (await session.read()).session_id == session.id
 
-    with served(Person(tmp_path)) as (place, _):
+    with running_server(Person(tmp_path)) as (place, _):
         for wire in WIRES:
             asyncio.run(_with(place, wire, manner, case))
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_events_after_one_that_never_was_are_refused(manner: str, place: Place) -> None:
+def test_events_after_one_that_never_was_are_refused(manner: str, place: RunningServer) -> None:
     async def case(client: Any) -> None:
         session = await client.create_session("x", command=CAT)
         with pytest.raises(StaleCursor, match="no event 99") as caught:
@@ -674,13 +674,13 @@ def test_events_after_one_that_never_was_are_refused(manner: str, place: Place) 
     asyncio.run(_with(place, "http", manner, case))
 
 
-async def _with(place: Place, wire: str, manner: str, case: Case) -> None:
-    async with place.opened(wire, manner) as client:
+async def _with(place: RunningServer, wire: str, manner: str, case: Case) -> None:
+    async with place.open_client(wire, manner) as client:
         await case(client)
 
 
 def test_a_server_with_a_token_lets_in_who_brings_it(tmp_path: Path) -> None:
-    with served(Person(tmp_path), token=TOKEN) as (place, _):
+    with running_server(Person(tmp_path), token=TOKEN) as (place, _):
         for wire in ("tcp", "http"):
             place.token = TOKEN
             for manner in MANNERS:

@@ -20,8 +20,8 @@ from recollect.client._json import MAX_MESSAGE_BYTES
 from recollect.client.events import event_of
 from recollect.operations import OPERATIONS
 from recollect.surfaces.transport import line_reader
-from tests.clients import served
-from tests.conftest import Person, unmeasured
+from tests.clients import running_server
+from tests.conftest import Person, without_coverage
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python-sdk.md"
@@ -51,7 +51,7 @@ ANSWERS = {
 def test_it_needs_nothing_of_the_server() -> None:
     """A program that only asks must not load what answers."""
     code = "import sys, json, recollect.client; print(json.dumps(sorted(sys.modules)))"
-    command, env = [sys.executable, "-c", code], unmeasured(os.environ)
+    command, env = [sys.executable, "-c", code], without_coverage(os.environ)
     loaded = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
     ours = {name for name in loaded if name.startswith("recollect.") and not name.startswith("recollect.client")}
     known = {*sys.stdlib_module_names, "__main__", "recollect", "msgspec", "typing_extensions"}  # the last is msgspec's
@@ -186,7 +186,7 @@ def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch
     person = Person(tmp_path)
     for name, value in person.env.items():
         monkeypatch.setenv(name, value)
-    with served(person) as (place, _):
+    with running_server(person) as (place, _):
         code = examples()[number].replace("http://127.0.0.1:7377", place.url).replace("7378", str(place.port))
         with sdk.Client.http(place.url, place.token) as client:
             session = client.create_session("hello", command=["cat"])

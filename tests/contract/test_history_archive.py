@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.history_archive import CLAUDE, CODEX, furnished
+from tests.contract.history_archive import CLAUDE, CODEX, serve_archive
 from tests.contract.history_client import History
 
 pytestmark = pytest.mark.process
@@ -12,8 +12,8 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 def test_every_session_of_the_home_is_listed_once(history: History) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Person
-from tests.contract.history_client import connected
+from tests.contract.history_client import connect_history
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -15,7 +15,7 @@ def test_a_client_of_either_era_gets_the_same_answers(person: Person, mode: str)
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Trim the jib"), log.says("Trimmed.")])
     person.sync()
-    with connected(person, mode) as history:
+    with connect_history(person, mode) as history:
         [hit] = history.hits("jib")
         assert history.open(hit["open"]["session_id"])["session"]["title"] == "Trim the jib"
         assert history.error("open", id="event:none")["message"] == "event not found"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.history_archive import CODEX, LONG_LINE, MIGRATION, OWN, furnished
+from tests.contract.history_archive import CODEX, LONG_LINE, MIGRATION, OWN, serve_archive
 from tests.contract.history_client import EVER, History, text_of
 
 pytestmark = pytest.mark.process
@@ -22,8 +22,8 @@ CLOCK = "%Y-%m-%dT%H:%M:%S.%f"
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_ascending_is_by_last_update_and_then_by_id_and_descending_the_reverse(
 @pytest.mark.parametrize("moved_by", [-1, 0, 1])
 def test_a_window_includes_its_start_and_excludes_its_end(history: History, moved_by: int) -> None:
     """Rule 31: updated_at >= start and started_at < end, to the millisecond."""
-    session = history.open(history.titled[MIGRATION])["session"]
+    session = history.open(history.ids_by_title[MIGRATION])["session"]
     start = moved(session["updated_at"], milliseconds=moved_by)
     end = moved(session["started_at"], milliseconds=moved_by)
     from_start = ids(history.sessions(start_datetime=start))
@@ -151,7 +151,7 @@ def test_a_window_includes_its_start_and_excludes_its_end(history: History, move
 @pytest.mark.parametrize(("moved_by", "starts", "ends"), [(-1, True, False), (1, False, True)])
 def test_a_window_is_exact_below_the_millisecond(history: History, moved_by: int, starts: bool, ends: bool) -> None:
     """Rule 31: a start one microsecond after the last update leaves the session out."""
-    session = history.open(history.titled[MIGRATION])["session"]
+    session = history.open(history.ids_by_title[MIGRATION])["session"]
     start = moved(session["updated_at"], microseconds=moved_by)
     end = moved(session["started_at"], microseconds=moved_by)
     assert (session["id"] in ids(history.sessions(start_datetime=start))) is starts
@@ -160,7 +160,7 @@ def test_a_window_is_exact_below_the_millisecond(history: History, moved_by: int
 
 def test_a_session_that_spans_the_window_is_listed(history: History) -> None:
     """Rule 31: overlap, not containment."""
-    session = history.open(history.titled[MIGRATION])["session"]
+    session = history.open(history.ids_by_title[MIGRATION])["session"]
     inside = {
         "start_datetime": moved(session["started_at"], seconds=2),
         "end_datetime": moved(session["started_at"], seconds=3),

@@ -15,7 +15,7 @@ from tests.contract.history_archive import (
     OWN,
     PAINT,
     RESUMED,
-    furnished,
+    serve_archive,
 )
 from tests.contract.history_client import TYPES, History
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 # ---- how a turn ends
@@ -47,7 +47,7 @@ UNDER_WAY = ["claude streaming", "claude calling", "claude went on", "claude ask
 
 
 def latest(history: History, title: str) -> Any:
-    return history.open(history.open(history.titled[title])["turns"][-1]["id"])
+    return history.open(history.open(history.ids_by_title[title])["turns"][-1]["id"])
 
 
 @pytest.mark.parametrize(("title", "answer"), ANSWERED.items())
@@ -115,7 +115,7 @@ def test_search_list_and_open_agree_on_what_is_completed(history: History) -> No
 @pytest.mark.parametrize("title", [*ANSWERED, *STOPPED, *UNDER_WAY])
 def test_a_hit_agrees_on_what_is_completed(history: History, title: str) -> None:
     """Rule 33."""
-    opened = history.open(history.titled[title])
+    opened = history.open(history.ids_by_title[title])
     [hit] = history.hits(f'"{title}"', event_types=["user_input"], within_id=opened["session"]["id"])
     assert hit["session"]["completed"] is opened["session"]["completed"]
     assert hit["turn"]["completed"] is opened["turns"][-1]["completed"]
@@ -135,7 +135,7 @@ def test_exactly_one_event_of_a_completed_turn_is_terminal(history: History) -> 
 
 def test_only_what_the_person_says_begins_a_turn(history: History) -> None:
     """Rule 36."""
-    turns = history.open(history.titled[PAINT])["turns"]
+    turns = history.open(history.ids_by_title[PAINT])["turns"]
     assert [turn["user_input"]["text"] for turn in turns] == [f"{PAINT}\n\nUse the blue paint", "Now the route"]
 
 
@@ -152,7 +152,7 @@ INJECTED_KINDS = [("caveatword", "system"), ("budgetword", "system"), ("skillwor
 @pytest.mark.parametrize(("word", "type_"), INJECTED_KINDS)
 def test_what_was_injected_is_an_event_inside_a_turn(history: History, word: str, type_: str) -> None:
     """Rule 36: environment blocks, reminders, skill text, hook output and command echoes are system events."""
-    [hit] = history.hits(word, event_types=TYPES, within_id=history.titled[PAINT])
+    [hit] = history.hits(word, event_types=TYPES, within_id=history.ids_by_title[PAINT])
     assert hit["event"]["type"] == type_
 
 
@@ -165,7 +165,7 @@ def test_no_prompt_holds_what_was_injected(history: History) -> None:
 
 def test_a_command_begins_a_turn_only_where_the_agent_answers_it(history: History) -> None:
     """Rule 36: an answered command is a real prompt, the echo of a local one is not."""
-    first, second = history.open(history.titled[COMMANDS])["turns"]
+    first, second = history.open(history.ids_by_title[COMMANDS])["turns"]
     assert first["user_input"]["text"] == COMMANDS
     assert "/review" in second["user_input"]["text"]
     assert second["final_response"]["text"] == "Reviewed."
@@ -206,33 +206,33 @@ def test_what_cannot_be_classified_is_unknown_and_opens_but_is_never_searched(hi
 )  # fmt: skip
 def test_a_sub_agent_or_fork_is_a_session_of_its_own_with_a_parent(history: History, parent: str, child: str) -> None:
     """Rules 25 and 38, also while the sub-agent is still under way."""
-    traversal = history.open(history.titled[child])["traversal"]
-    assert traversal["parent_session_id"] == history.titled[parent]
-    assert history.titled[child] in history.open(history.titled[parent])["traversal"]["child_session_ids"]
+    traversal = history.open(history.ids_by_title[child])["traversal"]
+    assert traversal["parent_session_id"] == history.ids_by_title[parent]
+    assert history.ids_by_title[child] in history.open(history.ids_by_title[parent])["traversal"]["child_session_ids"]
 
 
 def test_children_are_named_in_order(history: History) -> None:
     """Rule 25."""
-    children = history.open(history.titled[ERRAND])["traversal"]["child_session_ids"]
-    assert children[:2] == [history.titled[child] for child in AGENTS[:2]]
+    children = history.open(history.ids_by_title[ERRAND])["traversal"]["child_session_ids"]
+    assert children[:2] == [history.ids_by_title[child] for child in AGENTS[:2]]
 
 
 def test_a_root_has_no_parent(history: History) -> None:
     """Rule 25."""
-    traversal = history.open(history.titled[MIGRATION])["traversal"]
+    traversal = history.open(history.ids_by_title[MIGRATION])["traversal"]
     assert (traversal["parent_session_id"], traversal["child_session_ids"]) == (None, [])
 
 
 def test_a_sub_agent_never_inflates_its_parent(history: History) -> None:
     """Rule 38."""
-    session = history.open(history.titled[ERRAND])["session"]
+    session = history.open(history.ids_by_title[ERRAND])["session"]
     assert (session["turn_count"], session["event_count"]) == (2, 8)
-    assert history.open(history.titled[AGENTS[0]])["session"]["event_count"] == 4
+    assert history.open(history.ids_by_title[AGENTS[0]])["session"]["event_count"] == 4
 
 
 def test_a_sub_agents_turn_begins_with_the_prompt_of_its_parent(history: History) -> None:
     """Rule 36."""
-    [turn] = history.open(history.titled[AGENTS[0]])["turns"]
+    [turn] = history.open(history.ids_by_title[AGENTS[0]])["turns"]
     assert turn["user_input"]["text"] == AGENTS[0]
 
 
@@ -240,7 +240,7 @@ def test_a_sub_agents_turn_begins_with_the_prompt_of_its_parent(history: History
 def test_copied_history_is_found_once_where_it_was_first_said(history: History, word: str, title: str) -> None:
     """Rule 39: a resumed file of Claude Code and a fork of Codex begin with a copy."""
     [hit] = history.hits(word, event_types=TYPES)
-    assert hit["session"]["id"] == history.titled[title]
+    assert hit["session"]["id"] == history.ids_by_title[title]
 
 
 def test_what_a_resumed_file_adds_is_found(history: History) -> None:
@@ -251,7 +251,7 @@ def test_what_a_resumed_file_adds_is_found(history: History) -> None:
 
 def test_saying_the_same_twice_is_two_events(history: History) -> None:
     """Rule 39."""
-    scope = history.titled["Count the buoys twice"]
+    scope = history.ids_by_title["Count the buoys twice"]
     first, second = history.hits("continue", within_id=scope, event_types=["user_input"])
     assert first["id"] != second["id"]
     assert {first["turn"]["ordinal"], second["turn"]["ordinal"]} == {2, 3}
@@ -303,7 +303,7 @@ def test_a_session_where_nobody_spoke_is_titled_by_source_and_date(history: Hist
 
 def test_no_title_is_injected_text(history: History) -> None:
     """Rule 40."""
-    for title in history.titled:
+    for title in history.ids_by_title:
         assert title.strip()
         assert not any(words in title for words in (*INJECTED.values(), "AGENTS.md", "<", "Caveat", "This session is being"))
 

@@ -16,7 +16,7 @@ from tests.contract.history_archive import (
     MIGRATION_ANSWER,
     MIGRATION_PROMPT,
     PREVIEW,
-    furnished,
+    serve_archive,
 )
 from tests.contract.history_client import EVER, TYPES, History, text_of
 
@@ -29,8 +29,8 @@ TOOL_SIDE = {"tool_call", "tool_response"}
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 def ids_in(answer: Any) -> Iterator[str]:
@@ -158,8 +158,8 @@ GIST = {"user_input", "final_response", "tools_called", "event_types"}
 
 def test_open_session_gives_metadata_and_a_compact_list_of_turns(history: History) -> None:
     """The open matrix: id=session."""
-    envelope = history.call("open", id=history.titled[MIGRATION])
-    assert envelope["request"] == {"id": history.titled[MIGRATION]}
+    envelope = history.call("open", id=history.ids_by_title[MIGRATION])
+    assert envelope["request"] == {"id": history.ids_by_title[MIGRATION]}
     data = envelope["data"]
     assert keys(data) == {"kind", "session", "turns", "traversal"}
     head = {"id", "title", "source", "started_at", "updated_at", "completed", "turn_count", "event_count"}
@@ -326,7 +326,7 @@ def test_a_call_has_an_object_of_arguments_whatever_the_tool(graph: dict[str, An
 @pytest.mark.parametrize("turns", [100, 101])
 def test_a_session_opens_with_all_its_turns_however_many(history: History, turns: int) -> None:
     """Rule 18."""
-    data = history.open(history.titled[f"voyage of {turns} turns, day 1"])
+    data = history.open(history.ids_by_title[f"voyage of {turns} turns, day 1"])
     assert [turn["ordinal"] for turn in data["turns"]] == list(range(1, turns + 1))
     assert data["session"]["turn_count"] == turns
     assert data["turns"][-1]["user_input"]["text"] == f"voyage of {turns} turns, day {turns}"
@@ -350,7 +350,7 @@ def test_an_event_of_three_megabytes_opens_whole(history: History, graph: dict[s
 
 def test_only_an_event_is_opened_with_its_payload(history: History) -> None:
     """Rule 18: a session and a turn stay small however large their events are."""
-    session = history.titled["Show the survey"]
+    session = history.ids_by_title["Show the survey"]
     turn = history.open(session)["turns"][0]["id"]
     for identity in (session, turn):
         assert len(text_of(history.result("open", {"id": identity}))) < 5_000

@@ -15,7 +15,7 @@ from tests.contract.history_archive import (
     MIGRATION_PROMPT,
     OWN,
     WHOLE_SNIPPET,
-    furnished,
+    serve_archive,
 )
 from tests.contract.history_client import TYPES, History
 
@@ -28,8 +28,8 @@ MARGIN = 40  # characters on either side of a match that make it stand in the mi
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 def said(history: History, hit: Any) -> str:
@@ -59,7 +59,7 @@ def test_a_hit_has_the_shape_of_the_contract_and_agrees_with_what_it_opens(histo
 
 def test_ordinals_count_from_one_inside_the_turn_and_inside_the_session(history: History) -> None:
     """Rule 15."""
-    [hit] = history.hits("summarize the validation", within_id=history.titled[MIGRATION], event_types=["user_input"])
+    [hit] = history.hits("summarize the validation", within_id=history.ids_by_title[MIGRATION], event_types=["user_input"])
     assert (hit["rank"], hit["turn"]["ordinal"], hit["event"]["ordinal"]) == (1, 2, 1)
 
 
@@ -122,7 +122,7 @@ def test_truncated_is_true_exactly_when_there_are_more(history: History, n_hits:
 @pytest.mark.parametrize(("day", "there"), [("voyage of 100 turns", 100), ("voyage of 101 turns", 101)])
 def test_the_most_that_can_be_asked_for_still_says_that_there_are_more(history: History, day: str, there: int) -> None:
     """Rule 14."""
-    scope = history.titled[f"{day}, day 1"]
+    scope = history.ids_by_title[f"{day}, day 1"]
     data = history.data("search_sessions", query="voyage", within_id=scope, n_hits=50)
     assert (data["result_count"], data["limit"], data["truncated"]) == (50, 50, True)
     assert history.open(scope)["session"]["turn_count"] == there
@@ -133,7 +133,7 @@ def test_the_most_that_can_be_asked_for_still_says_that_there_are_more(history: 
 
 def test_a_search_in_a_session_never_leaves_it(history: History) -> None:
     """Rule 17."""
-    scope = history.titled["first bench, round 0"]
+    scope = history.ids_by_title["first bench, round 0"]
     assert {hit["session"]["id"] for hit in history.hits("zephyr")} > {scope}
     assert [hit["session"]["id"] for hit in history.hits("zephyr", within_id=scope)] == [scope] * 3
 
@@ -141,7 +141,7 @@ def test_a_search_in_a_session_never_leaves_it(history: History) -> None:
 @pytest.mark.parametrize("ordinal", [1, 2, 10, 100, 101])
 def test_a_search_in_a_turn_never_leaves_it(history: History, ordinal: int) -> None:
     """Rule 17."""
-    scope = history.open(history.titled["voyage of 101 turns, day 1"])["turns"][ordinal - 1]["id"]
+    scope = history.open(history.ids_by_title["voyage of 101 turns, day 1"])["turns"][ordinal - 1]["id"]
     found = history.hits("voyage logged", within_id=scope, event_types=TYPES)
     assert {hit["turn"]["id"] for hit in found} == {scope}
     assert len(found) == 2
@@ -157,7 +157,7 @@ def test_a_scope_without_a_match_is_an_empty_success(history: History, noun: str
 
 def test_a_session_does_not_answer_for_its_sub_agents(history: History) -> None:
     """Rules 17 and 38."""
-    parent = history.titled["Have someone check the lock gates"]
+    parent = history.ids_by_title["Have someone check the lock gates"]
     assert history.hits("second gate never reports", event_types=["assistant_response"])
     assert not history.hits("never reports", within_id=parent)
 
@@ -287,7 +287,7 @@ PHRASES = [
 @pytest.mark.parametrize(("query", "found"), PHRASES)
 def test_a_quoted_part_of_a_query_must_occur_as_it_stands(history: History, query: str, found: int) -> None:
     """Rule 43."""
-    hits = history.hits(query, within_id=history.titled["Rename the accessor"])
+    hits = history.hits(query, within_id=history.ids_by_title["Rename the accessor"])
     assert len(hits) == found
     if found == 1:
         assert said(history, hits[0]) == PUMP
@@ -353,7 +353,7 @@ def test_our_own_traffic_is_found_where_scope_and_type_are_named(
     history: History, noun: str, type_: str, count: int
 ) -> None:
     """Rule 42."""
-    session = history.titled[OWN]
+    session = history.ids_by_title[OWN]
     scope = session if noun == "session" else history.open(session)["turns"][0]["id"]
     found = history.hits("barnacle", within_id=scope, event_types=[type_])
     assert [hit["event"]["type"] for hit in found] == [type_] * count

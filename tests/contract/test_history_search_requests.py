@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.history_archive import MIGRATION, furnished
+from tests.contract.history_archive import MIGRATION, serve_archive
 from tests.contract.history_client import TYPES, History
 
 pytestmark = pytest.mark.process
@@ -23,15 +23,15 @@ LONGEST = 4_096
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
 def places(history: History) -> dict[str, str]:
     """Ids that exist, under names that a table can hold."""
     turn = history.turn(MIGRATION)
-    return {"SESSION": history.titled[MIGRATION], "TURN": turn["turn"]["id"], "EVENT": turn["events"][0]["id"]}
+    return {"SESSION": history.ids_by_title[MIGRATION], "TURN": turn["turn"]["id"], "EVENT": turn["events"][0]["id"]}
 
 
 def placed(arguments: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from tests.contract.history_archive import (
     Codex,
     dredging,
     dredging_fork,
-    furnish_errand,
-    furnish_resumed,
-    furnished,
+    serve_archive,
+    write_errand,
+    write_resumed_session,
 )
-from tests.contract.history_client import EVER, History, connected
+from tests.contract.history_client import EVER, History, connect_history
 from tests.logs import Claude, append, write
 
 pytestmark = pytest.mark.process
@@ -35,8 +35,8 @@ ABSENT = "event:evt_01J9DOESNOTEXIST000000000000"
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("history")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def requests(history: History) -> dict[str, tuple[str, dict[str, Any], int]]:
     """A request for every target of the contract: tool, arguments, milliseconds."""
     turn = history.turn(MIGRATION)
     session, event = turn["turn"]["session_id"], turn["events"][0]["id"]
-    long, longer = (history.titled[f"voyage of {turns} turns, day 1"] for turns in (100, 101))
+    long, longer = (history.ids_by_title[f"voyage of {turns} turns, day 1"] for turns in (100, 101))
     return {
         "search": ("search_sessions", {"query": "cargo"}, 750),
         "search without hits": ("search_sessions", {"query": "qqzzv"}, 750),
@@ -174,7 +174,7 @@ def test_every_timestamp_is_utc_with_milliseconds(history: History, requests: di
 def test_milliseconds_are_those_of_the_log(history: History) -> None:
     """Rule 27."""
     assert history.turn(MIGRATION)["events"][0]["timestamp"] == "2026-01-02T09:01:05.125Z"
-    assert history.open(history.titled[MIGRATION])["session"]["started_at"] == "2026-01-02T09:01:05.125Z"
+    assert history.open(history.ids_by_title[MIGRATION])["session"]["started_at"] == "2026-01-02T09:01:05.125Z"
 
 
 @pytest.mark.parametrize("arguments", [["query"], "query"], ids=["a list", "a string"])
@@ -197,11 +197,11 @@ def test_arguments_that_are_no_object_are_refused_in_good_form(person: Person, a
 
 def test_past_its_deadline_every_tool_says_so(person: Person) -> None:
     """Rule 29: a deadline of 0 ms is always past."""
-    furnish_resumed(person)
+    write_resumed_session(person)
     person.sync()
-    with connected(person) as history:
-        session = history.titled[LIGHTHOUSE]
-    with connected(person, RECOLLECT_DEADLINE_MS="0") as history:
+    with connect_history(person) as history:
+        session = history.ids_by_title[LIGHTHOUSE]
+    with connect_history(person, RECOLLECT_DEADLINE_MS="0") as history:
         for tool, arguments, target in (
             ("search_sessions", {"query": "fresnel"}, 750),
             ("search_sessions", {"query": "fresnel", "within_id": session}, 500),
@@ -218,19 +218,19 @@ def test_past_its_deadline_every_tool_says_so(person: Person) -> None:
 
 def test_a_deadline_does_not_hide_a_bad_request(person: Person) -> None:
     """Rule 29: what is refused needs no time."""
-    with connected(person, RECOLLECT_DEADLINE_MS="0") as history:
+    with connect_history(person, RECOLLECT_DEADLINE_MS="0") as history:
         assert history.error("search_sessions", query=" ")["code"] == "invalid_request"
         assert history.error("open", id="?")["code"] == "invalid_id"
 
 
 def test_a_broken_archive_is_an_internal_error_in_few_words(person: Person) -> None:
     """Source, error behaviour: runtime failures are answers too, and never end the server."""
-    furnish_resumed(person)
+    write_resumed_session(person)
     person.sync()
     archive = archive_path(person.realm)
     for beside in archive.parent.glob(f"{archive.name}*"):
         beside.write_bytes(b"no database at all " * 500)
-    with connected(person) as history:
+    with connect_history(person) as history:
         for tool, arguments in (
             ("search_sessions", {"query": "fresnel"}),
             ("list_sessions", EVER),
@@ -248,7 +248,7 @@ def test_a_broken_archive_is_an_internal_error_in_few_words(person: Person) -> N
 def test_a_running_server_sees_what_another_process_synced(person: Person) -> None:
     """Rule 45: from nothing to a first session, and from there to a longer one."""
     log = Claude()
-    with connected(person) as history:
+    with connect_history(person) as history:
         empty = history.call("search_sessions", query="halyard")
         assert empty["data"]["results"] == []
         path = write(person.claude_log(log.session), [log.prompt("Splice the halyard"), log.says("Splicing.", stop=None)])
@@ -270,8 +270,8 @@ def test_a_running_server_sees_what_another_process_synced(person: Person) -> No
 
 
 def furnish_some(person: Person) -> None:
-    furnish_errand(person)
-    furnish_resumed(person)
+    write_errand(person)
+    write_resumed_session(person)
     for number, session in ((3, dredging), (4, dredging_fork)):
         log = Codex(number)
         write(person.codex_log(log.session), session(log))
@@ -279,7 +279,7 @@ def furnish_some(person: Person) -> None:
 
 def everything(person: Person) -> dict[str, Any]:
     """All that a server tells of a realm: every session, turn and event by id, and which of them a search finds."""
-    with connected(person) as history:
+    with connect_history(person) as history:
         told = {"search": [hit["open"] for hit in history.hits("the rope notes", n_hits=50)]}
         for listed in history.sessions():
             told[listed["id"]] = session = history.open(listed["id"])
@@ -354,7 +354,7 @@ def test_the_targets_grow_with_the_realm_at_exactly_the_sizes_of_the_contract(pe
     """Rule 28: 100,000 documents and 5,000 sessions have the small targets, one more of either has the next."""
     path = crowd(person, sessions=5_000, events=20)
     person.sync()
-    with connected(person) as history:
+    with connect_history(person) as history:
         assert targets(history) == [750, 300, 300, 300]
         log = Claude("22222222-2222-4222-8222-222222222222")
         write(path.with_stem(log.session), [log.prompt("One more plank")])

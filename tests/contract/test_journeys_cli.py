@@ -7,7 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Person
-from tests.contract.journeys_client import DECK, NOBODY, ROPE, USER, WINCH, Journeys, as_reference, ask, tell, under_way
+from tests.contract.journeys_client import (
+    DECK,
+    NOBODY,
+    ROPE,
+    USER,
+    WINCH,
+    Journeys,
+    as_reference,
+    connect_voyage,
+    run_operation,
+    write_session,
+)
 
 pytestmark = pytest.mark.process
 
@@ -29,8 +40,8 @@ class Home:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     person = Person(tmp_path_factory.mktemp("home"))
-    tell(person, 9, "2026-01-01T00:00:00Z", OARS, "Stowed.")
-    with under_way(person) as (journeys, journey, ids):
+    write_session(person, 9, "2026-01-01T00:00:00Z", OARS, "Stowed.")
+    with connect_voyage(person) as (journeys, journey, ids):
         yield Home(person, journeys, journey, ids)
 
 
@@ -48,10 +59,10 @@ def test_with_json_every_command_prints_the_very_body(home: Home) -> None:
     )  # fmt: skip
     document = added["document_id"]
     bodies = {
-        ("documents", mine): ask(person, "list_documents", journey_id=mine),
-        ("documents", mine, document): ask(person, "get_document", journey_id=mine, document_id=document),
-        ("history", journey): ask(person, "query_journey_history", journey_id=journey),
-        ("timeline", journey, "-n", "2"): ask(person, "journey_timeline", journey_id=journey, limit=2),
+        ("documents", mine): run_operation(person, "list_documents", journey_id=mine),
+        ("documents", mine, document): run_operation(person, "get_document", journey_id=mine, document_id=document),
+        ("history", journey): run_operation(person, "query_journey_history", journey_id=journey),
+        ("timeline", journey, "-n", "2"): run_operation(person, "journey_timeline", journey_id=journey, limit=2),
     }
     assert {command: person.json("journey", *command) for command in bodies} == bodies
     assert bodies["documents", mine, document]["metadata"] == {"z": 1, "a": [2]}
@@ -74,14 +85,14 @@ def test_history_takes_words_dates_and_a_limit(home: Home) -> None:
 
 
 def test_a_session_is_linked_by_either_name(home: Home) -> None:
-    journey, session = home.journeys.begin(), home.ids[OARS]
+    journey, session = home.journeys.create_journey(), home.ids[OARS]
     for name in (session, as_reference(session)):
         body = home.person.json("journey", "link", journey, name, "--summary", "Dry", "--diagnosis", "Tar")
         assert body == {"journey_id": journey, "session_id": session}
-    (row,) = home.journeys.found(journey)
+    (row,) = home.journeys.session_rows(journey)
     assert (row["summary"], row["has_diagnosis"]) == ("Dry", True)
     home.person.run("journey", "link", journey, session, "--no-diagnosis")
-    assert home.journeys.found(journey)[0]["has_diagnosis"] is False
+    assert home.journeys.session_rows(journey)[0]["has_diagnosis"] is False
     home.journeys.link(home.journey, session)
 
 
@@ -149,7 +160,7 @@ def test_people_see_what_they_did(home: Home) -> None:
 
 
 def test_nothing_that_a_terminal_would_obey_is_shown(home: Home) -> None:
-    mine, evil = home.journeys.begin(), "a\x1b[31m\x1b]0;b\x07[bold]c[/]\x9b"
+    mine, evil = home.journeys.create_journey(), "a\x1b[31m\x1b]0;b\x07[bold]c[/]\x9b"
     document = home.journeys.add(mine, title=evil, content=evil, metadata={evil: evil})
     home.journeys.link(mine, home.ids[OARS], summary=evil)
     for command in (("timeline", mine), ("history", mine), ("documents", mine), ("documents", mine, document)):

@@ -16,7 +16,17 @@ from recollect.store.journeys import JourneyRow
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.memory import Memory
 from tests.conftest import Person
-from tests.contract.journeys_client import NOBODY, USER, Body, Journeys, ask, call, furnish, heard, opened
+from tests.contract.journeys_client import (
+    NOBODY,
+    USER,
+    Body,
+    Journeys,
+    connect_journeys,
+    run_operation,
+    sync_voyage,
+    tool_answer,
+    tool_call,
+)
 
 pytestmark = pytest.mark.process
 
@@ -26,7 +36,7 @@ RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 @pytest.fixture(scope="module")
 def journeys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
-    with opened(furnish(Person(tmp_path_factory.mktemp("journeys")))) as client:
+    with connect_journeys(sync_voyage(Person(tmp_path_factory.mktemp("journeys")))) as client:
         yield client
 
 
@@ -59,7 +69,7 @@ def test_nobody_in_particular_gets_a_new_journey_every_time(journeys: Journeys, 
 def test_the_session_count_follows_links(journeys: Journeys) -> None:
     """J4: a session that is linked twice counts once, one that moves counts where it is."""
     somebody, other = str(uuid.uuid4()), str(uuid.uuid4())
-    journey, second = journeys.begin(somebody), journeys.begin(other)
+    journey, second = journeys.create_journey(somebody), journeys.create_journey(other)
     one, two, *_ = journeys.session_ids().values()
 
     def counts() -> list[int]:
@@ -106,8 +116,8 @@ def test_of_twenty_processes_at_once_exactly_one_begins_the_journey(person: Pers
         for client in clients:
             client.request("ping")
         for client in clients:
-            client.say(call("get_or_create_journey", user_id=USER))
-        bodies = [heard(client) for client in clients]
+            client.say(tool_call("get_or_create_journey", user_id=USER))
+        bodies = [tool_answer(client) for client in clients]
     assert sorted(body["is_new"] for body in bodies) == [False] * (AT_ONCE - 1) + [True]
     assert len({(body["journey_id"], body["created_at"]) for body in bodies}) == 1
 
@@ -116,15 +126,15 @@ def test_of_many_calls_to_one_server_exactly_one_begins_the_journey(person: Pers
     """J5: its threads are no different from processes."""
     with person.mcp() as client:
         for number in range(AT_ONCE):
-            client.say(call("get_or_create_journey", number, user_id=USER))
-        bodies = [heard(client) for _ in range(AT_ONCE)]
+            client.say(tool_call("get_or_create_journey", number, user_id=USER))
+        bodies = [tool_answer(client) for _ in range(AT_ONCE)]
     assert sum(body["is_new"] for body in bodies) == 1
     assert len({body["journey_id"] for body in bodies}) == 1
 
 
 def test_who_found_no_journey_and_comes_too_late_to_begin_one_gets_the_other(person: Person) -> None:
     """J5: the moment between asking and writing."""
-    ask(person, "get_or_create_journey", user_id=NOBODY)
+    run_operation(person, "get_or_create_journey", user_id=NOBODY)
     with closing(Memory(person.realm, writable=True)) as one, closing(Memory(person.realm, writable=True)) as two:
         assert (Stored(one).journey_of_user(b"u" * 16), Stored(two).journey_of_user(b"u" * 16)) == (None, None)
         first, late = JourneyRow(b"1" * 16, b"u" * 16, 1), JourneyRow(b"2" * 16, b"u" * 16, 2)
@@ -166,11 +176,11 @@ def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
 
 def test_a_journey_lives_in_its_realm(person: Person) -> None:
     """J20: the same person has another journey in another realm, and neither realm knows the other's."""
-    with opened(person) as main, opened(person, "--realm", "aside") as aside:
-        journey, other = main.begin(USER), aside.begin(USER)
+    with connect_journeys(person) as main, connect_journeys(person, "--realm", "aside") as aside:
+        journey, other = main.create_journey(USER), aside.create_journey(USER)
         assert journey != other
         assert aside.refusal("query_journey_history", {"journey_id": journey}) == (404, f"Journey {journey} not found")
-        assert main.begin(USER) == journey
+        assert main.create_journey(USER) == journey
     assert person.json("journey", "timeline", other, "--realm", "aside")["entries"] == []
     assert person.json("journey", "timeline", other) == {"code": 404, "message": f"Journey {other} not found"}
 
@@ -180,13 +190,13 @@ def test_a_journey_lives_in_its_realm(person: Person) -> None:
 
 def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: Person) -> None:
     """J27."""
-    with opened(furnish(person)) as journeys:
-        journey, other = journeys.begin(USER), journeys.begin()
+    with connect_journeys(sync_voyage(person)) as journeys:
+        journey, other = journeys.create_journey(USER), journeys.create_journey()
         sessions = list(journeys.session_ids().values())
         for session in sessions:
             journeys.link(journey, session)
         document, kept = journeys.add(journey), journeys.add(other)
-        assert ask(person, "delete_journey", journey_id=journey) == {
+        assert run_operation(person, "delete_journey", journey_id=journey) == {
             "journey_id": journey, "session_count": 4, "document_count": 1,
         }  # fmt: skip
         with closing(Memory(person.realm)) as memory:
@@ -195,18 +205,23 @@ def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: P
         assert journeys.refusal("query_journey_history", {"journey_id": journey}) == gone
         assert journeys.refusal("add_document_to_journey", {"journey_id": journey, "document_type": "note"}) == gone
         for operation in ("get_document", "delete_document"):
-            assert ask(person, operation, journey_id=journey, document_id=document)["code"] == 404
-            assert ask(person, operation, journey_id=other, document_id=document)["message"].startswith("Document")
+            assert run_operation(person, operation, journey_id=journey, document_id=document)["code"] == 404
+            assert run_operation(person, operation, journey_id=other, document_id=document)["message"].startswith("Document")
         for operation in ("delete_journey", "list_documents", "journey_timeline"):
-            assert ask(person, operation, journey_id=journey)["message"] == gone[1]
-        assert [row["document_id"] for row in ask(person, "list_documents", journey_id=other)["documents"]] == [kept]
+            assert run_operation(person, operation, journey_id=journey)["message"] == gone[1]
+        assert [row["document_id"] for row in run_operation(person, "list_documents", journey_id=other)["documents"]] == [
+            kept
+        ]
         assert len(journeys.sessions()) == 4, "sessions stay where they are"
-        assert journeys.begin(USER) != journey
+        assert journeys.create_journey(USER) != journey
         journeys.link(other, sessions[0])
-        assert [row["session_id"] for row in journeys.found(other, query="anchor sail deck winch")] == sessions[:1]
+        assert [row["session_id"] for row in journeys.session_rows(other, query="anchor sail deck winch")] == sessions[:1]
 
 
 def test_deleting_what_is_not_there_changes_nothing(person: Person) -> None:
-    journey = ask(person, "get_or_create_journey", user_id=USER)["journey_id"]
-    assert ask(person, "delete_journey", journey_id=NOBODY) == {"code": 404, "message": f"Journey {NOBODY} not found"}
-    assert ask(person, "get_or_create_journey", user_id=USER)["journey_id"] == journey
+    journey = run_operation(person, "get_or_create_journey", user_id=USER)["journey_id"]
+    assert run_operation(person, "delete_journey", journey_id=NOBODY) == {
+        "code": 404,
+        "message": f"Journey {NOBODY} not found",
+    }
+    assert run_operation(person, "get_or_create_journey", user_id=USER)["journey_id"] == journey

@@ -20,7 +20,18 @@ from recollect.store.journeys import DateRange
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.memory import Memory
 from tests.conftest import Person
-from tests.contract.journeys_client import NOBODY, TYPES, VOYAGE, Body, Journeys, ask, call, heard, opened, under_way
+from tests.contract.journeys_client import (
+    NOBODY,
+    TYPES,
+    VOYAGE,
+    Body,
+    Journeys,
+    connect_journeys,
+    connect_voyage,
+    run_operation,
+    tool_answer,
+    tool_call,
+)
 
 pytestmark = pytest.mark.process
 
@@ -36,17 +47,17 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 @pytest.fixture(scope="module")
 def journeys(person: Person) -> Iterator[Journeys]:
-    with opened(person) as client:
+    with connect_journeys(person) as client:
         yield client
 
 
 @pytest.fixture
 def journey(journeys: Journeys) -> str:
-    return journeys.begin()
+    return journeys.create_journey()
 
 
 def whole(person: Person, journey: str, document: str) -> Body:
-    return ask(person, "get_document", journey_id=journey, document_id=document)
+    return run_operation(person, "get_document", journey_id=journey, document_id=document)
 
 
 # ---- adding
@@ -156,7 +167,7 @@ def test_metadata_that_is_nested_beyond_reason_is_refused(person: Person, journe
     deep: Any = 1
     for _ in range(5_000):
         deep = {"in": deep}
-    answer = ask(person, "add_document_to_journey", journey_id=journey, document_type="note", metadata=deep)
+    answer = run_operation(person, "add_document_to_journey", journey_id=journey, document_type="note", metadata=deep)
     assert answer == {"code": 400, "message": "metadata is nested too deeply"}
 
 
@@ -185,11 +196,11 @@ def test_a_range_of_dates_holds_for_documents_too(journeys: Journeys, journey: s
 
 
 def test_a_document_is_listed_and_read_in_its_own_journey_only(person: Person, journeys: Journeys, journey: str) -> None:
-    other, document = journeys.begin(), journeys.add(journey, title="Chart")
-    assert [row["title"] for row in ask(person, "list_documents", journey_id=journey)["documents"]] == ["Chart"]
-    assert ask(person, "list_documents", journey_id=other) == {"documents": []}
+    other, document = journeys.create_journey(), journeys.add(journey, title="Chart")
+    assert [row["title"] for row in run_operation(person, "list_documents", journey_id=journey)["documents"]] == ["Chart"]
+    assert run_operation(person, "list_documents", journey_id=other) == {"documents": []}
     for operation in ("get_document", "delete_document"):
-        answer = ask(person, operation, journey_id=other, document_id=document)
+        answer = run_operation(person, operation, journey_id=other, document_id=document)
         assert answer == {"code": 404, "message": f"Document {document} not found"}
     assert whole(person, journey, document)["title"] == "Chart"
 
@@ -197,9 +208,9 @@ def test_a_document_is_listed_and_read_in_its_own_journey_only(person: Person, j
 @pytest.mark.parametrize("operation", ["get_document", "delete_document"])
 def test_a_document_that_is_not_there_is_named(person: Person, journey: str, operation: str) -> None:
     absent = {"code": 404, "message": f"Document {NOBODY} not found"}
-    assert ask(person, operation, journey_id=journey, document_id=NOBODY) == absent
+    assert run_operation(person, operation, journey_id=journey, document_id=NOBODY) == absent
     for field in ("journey_id", "document_id"):
-        answer = ask(person, operation, **{"journey_id": journey, "document_id": NOBODY, field: "x"})
+        answer = run_operation(person, operation, **{"journey_id": journey, "document_id": NOBODY, field: "x"})
         assert answer == {"code": 400, "message": f"{field} must be a UUID"}
 
 
@@ -207,15 +218,17 @@ def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journey
     """J26: the answer is what it was."""
     document, kept = journeys.add(journey, title="Chart", metadata={"a": 1}), journeys.add(journey)
     before = whole(person, journey, document)
-    assert ask(person, "delete_document", journey_id=journey, document_id=document) == before
+    assert run_operation(person, "delete_document", journey_id=journey, document_id=document) == before
     assert whole(person, journey, document)["code"] == 404
-    assert ask(person, "delete_document", journey_id=journey, document_id=document)["code"] == 404
+    assert run_operation(person, "delete_document", journey_id=journey, document_id=document)["code"] == 404
     remaining = (
-        ask(person, "list_documents", journey_id=journey)["documents"],
+        run_operation(person, "list_documents", journey_id=journey)["documents"],
         journeys.query(journey, include_documents=True)["documents"],
     )
     assert [[row["document_id"] for row in rows] for rows in remaining] == [[kept], [kept]]
-    assert [entry["entry_id"] for entry in ask(person, "journey_timeline", journey_id=journey)["entries"]] == [kept]
+    assert [entry["entry_id"] for entry in run_operation(person, "journey_timeline", journey_id=journey)["entries"]] == [
+        kept
+    ]
 
 
 # ---- the timeline
@@ -224,9 +237,9 @@ def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journey
 def test_sessions_and_documents_are_in_one_timeline_oldest_first(tmp_path: Path) -> None:
     """J24, J25: a limit keeps the first of them; an entry has what its type has."""
     person = Person(tmp_path)
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         document = journeys.add(journey, "woop_plan", title="Next")
-        body = ask(person, "journey_timeline", journey_id=journey)
+        body = run_operation(person, "journey_timeline", journey_id=journey)
         assert list(body) == ["journey_id", "entries"]
         entries = body["entries"]
         assert [entry["entry_id"] for entry in entries] == [*(ids[asked] for _, asked, _ in VOYAGE), document]
@@ -241,21 +254,21 @@ def test_sessions_and_documents_are_in_one_timeline_oldest_first(tmp_path: Path)
             "document_type": "woop_plan",
             "title": "Next",
         }
-        history = {row["session_id"]: row["summary"] for row in journeys.found(journey)}
+        history = {row["session_id"]: row["summary"] for row in journeys.session_rows(journey)}
         assert {entry["entry_id"]: entry["summary"] for entry in entries[:4]} == history
         for limit in (1, 3, 5, 1_000):
-            assert ask(person, "journey_timeline", journey_id=journey, limit=limit)["entries"] == entries[:limit]
+            assert run_operation(person, "journey_timeline", journey_id=journey, limit=limit)["entries"] == entries[:limit]
         for refused in (0, 1_001, "5", True):
-            answer = ask(person, "journey_timeline", journey_id=journey, limit=refused)
+            answer = run_operation(person, "journey_timeline", journey_id=journey, limit=refused)
             assert answer == {"code": 400, "message": "limit must be an integer from 1 to 1000"}
 
 
 def test_fifty_entries_are_shown_unless_asked_for(person: Person, journeys: Journeys, journey: str) -> None:
     """J25."""
     added = [journeys.add(journey) for _ in range(53)]
-    entries = ask(person, "journey_timeline", journey_id=journey)["entries"]
+    entries = run_operation(person, "journey_timeline", journey_id=journey)["entries"]
     assert [entry["entry_id"] for entry in entries] == added[:50]
-    assert len(ask(person, "journey_timeline", journey_id=journey, limit=60)["entries"]) == 53
+    assert len(run_operation(person, "journey_timeline", journey_id=journey, limit=60)["entries"]) == 53
 
 
 # ---- many at once
@@ -267,8 +280,8 @@ def test_nothing_is_lost_when_many_processes_add_at_once(person: Person, journey
         clients = [stack.enter_context(person.mcp()) for _ in range(4)]
         for number in range(each):
             for client in clients:
-                client.say(call("add_document_to_journey", number, journey_id=journey, document_type="note"))
-        added = {heard(client)["document_id"] for client in clients for _ in range(each)}
+                client.say(tool_call("add_document_to_journey", number, journey_id=journey, document_type="note"))
+        added = {tool_answer(client)["document_id"] for client in clients for _ in range(each)}
     listed = journeys.query(journey, include_documents=True)["documents"]
     assert {row["document_id"] for row in listed} == added
     assert len(listed) == 4 * each
@@ -276,11 +289,11 @@ def test_nothing_is_lost_when_many_processes_add_at_once(person: Person, journey
 
 def test_no_document_outlives_a_journey_that_is_deleted_meanwhile(person: Person, journeys: Journeys) -> None:
     """An add succeeds before the deletion or finds no journey after it; there is no third way."""
-    journey = journeys.begin()
+    journey = journeys.create_journey()
     with person.mcp() as client:
         for number in range(60):
-            client.say(call("add_document_to_journey", number, journey_id=journey, document_type="note"))
-        removed = ask(person, "delete_journey", journey_id=journey)
+            client.say(tool_call("add_document_to_journey", number, journey_id=journey, document_type="note"))
+        removed = run_operation(person, "delete_journey", journey_id=journey)
         results = [client.hear()["result"] for _ in range(60)]
     refused = [json.loads(result["content"][0]["text"]) for result in results if result["isError"]]
     assert all(error == {"code": 404, "message": f"Journey {journey} not found"} for error in refused)

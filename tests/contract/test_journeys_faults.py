@@ -13,8 +13,18 @@ from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_path
 from recollect.store.memory import memory_path
-from tests.conftest import Person, unmeasured
-from tests.contract.journeys_client import DECK, NOBODY, USER, VOYAGE, Body, Journeys, ask, tell, under_way
+from tests.conftest import Person, without_coverage
+from tests.contract.journeys_client import (
+    DECK,
+    NOBODY,
+    USER,
+    VOYAGE,
+    Body,
+    Journeys,
+    connect_voyage,
+    run_operation,
+    write_session,
+)
 from tests.e2e.processes import inside
 
 pytestmark = pytest.mark.process
@@ -97,7 +107,7 @@ def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
     person: Person, breaks: Callable[[Path], None]
 ) -> None:
     """J28: every time and for every tool, and the server goes on."""
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         memory = memory_path(person.realm)
         breaks(memory)
         for tool, (code, message) in answers(journeys, journey, ids[DECK]).items():
@@ -110,7 +120,7 @@ def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
 def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
     """J28: what was there before is all there, and nothing went into a file that nobody sees."""
     aside = person.realm / "aside"
-    with under_way(person) as (journeys, journey, _):
+    with connect_voyage(person) as (journeys, journey, _):
         before = journeys.query(journey)
         aside.mkdir()
         for path in person.realm.glob("memory.db*"):
@@ -124,18 +134,18 @@ def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
 
 def test_a_store_that_another_takes_the_place_of_is_left_for_it(person: Person) -> None:
     """J28: a process that was started later has made a new one, and both see the same."""
-    with under_way(person) as (journeys, journey, _):
+    with connect_voyage(person) as (journeys, journey, _):
         delete(memory_path(person.realm))
         new = person.json("journey", "create", "--user", USER)["journey_id"]
         assert journeys.refusal("query_journey_history", {"journey_id": journey}) == (404, f"Journey {journey} not found")
-        assert journeys.begin(USER) == new
+        assert journeys.create_journey(USER) == new
         document = journeys.add(new)
         assert [row["document_id"] for row in person.json("journey", "documents", new)["documents"]] == [document]
 
 
 def test_an_archive_that_is_damaged_is_a_500_too(person: Person) -> None:
     """J28: without it nobody knows which sessions there are."""
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         for path in person.realm.glob("archive.db*"):
             path.unlink()
         archive_path(person.realm).write_bytes(os.urandom(50_000))
@@ -155,12 +165,12 @@ FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str, str]]:
     """Somebody with a journey and a server that has it open; of the sessions, one went on since anybody looked."""
     person = Person(tmp_path_factory.mktemp("full"))
-    person.env = unmeasured(person.env)  # no file may grow, that of the measuring neither
-    with under_way(person) as (journeys, journey, ids):
-        other = journeys.begin()
+    person.env = without_coverage(person.env)  # no file may grow, that of the measuring neither
+    with connect_voyage(person) as (journeys, journey, ids):
+        other = journeys.create_journey()
         journeys.link(other, ids[DECK])
         journeys.add(journey)
-        tell(person, 4, VOYAGE[3][0], DECK, "The deck is dry.", "And the hatches?", "They are battened.")
+        write_session(person, 4, VOYAGE[3][0], DECK, "The deck is dry.", "And the hatches?", "They are battened.")
         person.sync()
         yield person, journey, other
 
@@ -192,22 +202,22 @@ def test_what_was_stored_can_be_read_from_a_full_disk(full: tuple[Person, str, s
 
 def on_a_full_disk(full: tuple[Person, str, str], command: str) -> "subprocess.CompletedProcess[str]":
     person, journey, outdated = full
-    session = ask(person, "query_journey_history", journey_id=journey)["sessions"][0]["session_id"]
+    session = run_operation(person, "query_journey_history", journey_id=journey)["sessions"][0]["session_id"]
     words = {"JOURNEY": journey, "OUTDATED": outdated, "SESSION": session}
     return inside(person, FULL, "journey", *(words.get(word, word) for word in command.split()), check=False)
 
 
 def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Person) -> None:
     """J28: the transaction is undone, and the next one finds room."""
-    journey = ask(person, "get_or_create_journey")["journey_id"]
+    journey = run_operation(person, "get_or_create_journey")["journey_id"]
     room = memory_path(person.realm).stat().st_size + 400_000
     limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
     many = "sys.argv[1:] = ['journey', 'add', sys.argv[1], '--content', 'x' * 3_000_000]"
     done = inside(person, limit + many, journey, check=False)
     assert (done.returncode, done.stderr.startswith("recollect: Failed to add document: ")) == (1, True), done.stderr
-    assert ask(person, "list_documents", journey_id=journey) == {"documents": []}
+    assert run_operation(person, "list_documents", journey_id=journey) == {"documents": []}
     person.run("journey", "add", journey)
-    assert len(ask(person, "list_documents", journey_id=journey)["documents"]) == 1
+    assert len(run_operation(person, "list_documents", journey_id=journey)["documents"]) == 1
 
 
 # ---- deadlines

@@ -25,15 +25,15 @@ from tests.contract.journeys_client import (
     WINCH,
     Journeys,
     as_reference,
-    call,
-    furnish,
-    heard,
-    opened,
-    tell,
-    under_way,
+    connect_journeys,
+    connect_voyage,
+    sync_voyage,
+    tool_answer,
+    tool_call,
+    write_session,
 )
 from tests.contract.memory_archive import tokens
-from tests.contract.memory_client import on
+from tests.contract.memory_client import on_day
 from tests.logs import Claude, append, write
 
 pytestmark = pytest.mark.process
@@ -46,7 +46,7 @@ def grow(person: Person, number: int, *said: str) -> None:
     """Go on with a session: a prompt and an answer in turn."""
     log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100 + 50)
     lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(said)]
-    append(person.claude_log(log.session), *on("2026-03-01", lines))
+    append(person.claude_log(log.session), *on_day("2026-03-01", lines))
 
 
 def remember(person: Person) -> None:
@@ -55,7 +55,7 @@ def remember(person: Person) -> None:
 
 @pytest.fixture
 def journeys(person: Person) -> Iterator[Journeys]:
-    with opened(furnish(person)) as client:
+    with connect_journeys(sync_voyage(person)) as client:
         yield client
 
 
@@ -64,8 +64,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
     """A server for tests that only link; and a session for each of OBSERVED beside the voyage."""
     person = Person(tmp_path_factory.mktemp("shared"))
     for number in range(len(OBSERVED)):
-        tell(person, 10 + number, AT, f"Mend pump {number}", "Mended.")
-    with opened(furnish(person)) as client:
+        write_session(person, 10 + number, AT, f"Mend pump {number}", "Mended.")
+    with connect_journeys(sync_voyage(person)) as client:
         yield client
 
 
@@ -88,29 +88,29 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
     ],
 )
 def test_a_link_names_what_is_wrong_with_it(shared: Journeys, arguments: Any, refusal: Any) -> None:
-    known = {"journey_id": shared.begin(USER), "session_id": shared.session_ids()[DECK]}
+    known = {"journey_id": shared.create_journey(USER), "session_id": shared.session_ids()[DECK]}
     assert shared.refusal("link_session_to_journey", {**known, **arguments}) == refusal
-    assert shared.found(known["journey_id"]) == []
+    assert shared.session_rows(known["journey_id"]) == []
 
 
 def test_a_session_is_in_one_journey_at_a_time(shared: Journeys) -> None:
-    first, second, session = shared.begin(), shared.begin(), shared.session_ids()[DECK]
+    first, second, session = shared.create_journey(), shared.create_journey(), shared.session_ids()[DECK]
     for here, there in ((first, second), (second, first), (second, first)):
         shared.link(here, session)
-        assert [row["session_id"] for row in shared.found(here, query="deck")] == [session]
+        assert [row["session_id"] for row in shared.session_rows(here, query="deck")] == [session]
         assert shared.query(there, query="deck")["total_results"] == 0
 
 
 def test_a_session_that_many_processes_link_at_once_ends_in_one_journey(person: Person, journeys: Journeys) -> None:
-    goals, session = [journeys.begin() for _ in range(4)], journeys.session_ids()[DECK]
+    goals, session = [journeys.create_journey() for _ in range(4)], journeys.session_ids()[DECK]
     with ExitStack() as stack:
         clients = [stack.enter_context(person.mcp()) for _ in goals]
         for number in range(10):
             for client, goal in zip(clients, goals, strict=True):
-                client.say(call("link_session_to_journey", number, journey_id=goal, session_id=session))
+                client.say(tool_call("link_session_to_journey", number, journey_id=goal, session_id=session))
         for client in clients:
             for _ in range(10):
-                heard(client)
+                tool_answer(client)
     assert sum(journeys.query(goal)["total_results"] for goal in goals) == 1
     assert sum(journeys.query(goal, query="deck")["total_results"] for goal in goals) == 1
 
@@ -123,10 +123,10 @@ def test_a_summary_tells_title_request_change_and_end_in_one_line(person: Person
     write(person.claude_log(log.session), tokens(log))
     person.sync()
     remember(person)
-    with opened(person) as journeys:
-        journey, (session,) = journeys.begin(), journeys.session_ids().values()
+    with connect_journeys(person) as journeys:
+        journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
-        (row,) = journeys.found(journey)
+        (row,) = journeys.session_rows(journey)
     assert row["summary"] == (
         "Add JWT authentication to the API, and decide how long access tokens live. Changed: auth.ts, jwt.ts; Use JWT "
         "instead of server sessions; ERR_AUTH_FAILED was caused by clock skew between the hosts. Ended: Refresh tokens "
@@ -172,12 +172,12 @@ def test_a_summary_has_all_its_parts_however_long_they_are() -> None:
     ],
 )
 def test_a_session_of_any_kind_has_a_summary(person: Person, said: list[str], ended: str) -> None:
-    tell(person, 1, AT, *said)
+    write_session(person, 1, AT, *said)
     person.sync()
-    with opened(person) as journeys:
-        journey, (session,) = journeys.begin(), journeys.session_ids().values()
+    with connect_journeys(person) as journeys:
+        journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
-        (row,) = journeys.found(journey)
+        (row,) = journeys.session_rows(journey)
     assert row["summary"].startswith(f"Sew it. Ended: {ended}")
 
 
@@ -185,34 +185,34 @@ def test_a_session_that_was_interrupted_says_so(person: Person) -> None:
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Sew it"), log.says("I begin."), log.interrupted()])
     person.sync()
-    with opened(person) as journeys:
-        journey, (session,) = journeys.begin(), journeys.session_ids().values()
+    with connect_journeys(person) as journeys:
+        journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
-        assert journeys.found(journey)[0]["summary"] == "Sew it. Ended: interrupted."
+        assert journeys.session_rows(journey)[0]["summary"] == "Sew it. Ended: interrupted."
 
 
 def test_a_summary_that_was_given_is_shown_and_found_instead(shared: Journeys) -> None:
     """It stays when the session is linked again without one, and gives way to another that is given."""
-    journey, session = shared.begin(), shared.session_ids()[DECK]
+    journey, session = shared.create_journey(), shared.session_ids()[DECK]
     shared.link(journey, session)
     shared.link(journey, session, summary="  Tarred the hull\nfor winter  ", diagnosis="Worms")
-    assert [row["summary"] for row in shared.found(journey, query="tar")] == ["Tarred the hull\nfor winter"]
-    assert shared.found(journey, query="deck") == [], "what was made before is not searched any more"
-    other = shared.begin()
+    assert [row["summary"] for row in shared.session_rows(journey, query="tar")] == ["Tarred the hull\nfor winter"]
+    assert shared.session_rows(journey, query="deck") == [], "what was made before is not searched any more"
+    other = shared.create_journey()
     for again in ({}, {"summary": None, "diagnosis": None}, {"summary": " ", "diagnosis": ""}):
         shared.link(other, session, **again)
-        (row,) = shared.found(other, query="hull")
+        (row,) = shared.session_rows(other, query="hull")
         assert (row["summary"], row["has_diagnosis"]) == ("Tarred the hull\nfor winter", True)
     shared.link(other, session, summary="Painted the keel")
-    assert [row["summary"] for row in shared.found(other)] == ["Painted the keel"]
-    assert shared.found(other, query="hull") == []
+    assert [row["summary"] for row in shared.session_rows(other)] == ["Painted the keel"]
+    assert shared.session_rows(other, query="hull") == []
 
 
 def test_secrets_are_taken_out_of_a_summary_that_is_given(person: Person, journeys: Journeys) -> None:
     key = "sk-ant-api03-abcdefghijklmnop0123"
-    journey, session = journeys.begin(), journeys.session_ids()[DECK]
+    journey, session = journeys.create_journey(), journeys.session_ids()[DECK]
     journeys.link(journey, session, summary=f"Used {key}", diagnosis=f"It was {key}")
-    assert journeys.found(journey)[0]["summary"] == "Used [REDACTED:anthropic-key]"
+    assert journeys.session_rows(journey)[0]["summary"] == "Used [REDACTED:anthropic-key]"
     assert not any(key.encode() in path.read_bytes() for path in person.realm.glob("memory.db*"))
 
 
@@ -221,45 +221,45 @@ def test_secrets_are_taken_out_of_a_summary_that_is_given(person: Person, journe
 
 def test_a_summary_follows_its_session(person: Person, journeys: Journeys) -> None:
     """What it was linked as is no longer found once it has ended otherwise; a given summary stays."""
-    journey, ids = journeys.begin(), journeys.session_ids()
+    journey, ids = journeys.create_journey(), journeys.session_ids()
     journeys.link(journey, ids[DECK])
     journeys.link(journey, ids[SAIL], summary="Mine")
     for number in (2, 4):
         grow(person, number, "And the hatches?", "The hatches are battened.")
     person.sync()
-    assert {row["session_id"]: row["summary"] for row in journeys.found(journey)} == {
+    assert {row["session_id"]: row["summary"] for row in journeys.session_rows(journey)} == {
         ids[DECK]: f"{DECK}. Ended: The hatches are battened.",
         ids[SAIL]: "Mine",
     }
-    assert [row["session_id"] for row in journeys.found(journey, query="hatches")] == [ids[DECK]]
-    assert journeys.found(journey, query="dry") == []
+    assert [row["session_id"] for row in journeys.session_rows(journey, query="hatches")] == [ids[DECK]]
+    assert journeys.session_rows(journey, query="dry") == []
 
 
 def test_a_title_that_comes_later_is_told(person: Person, journeys: Journeys) -> None:
-    journey, session = journeys.begin(), journeys.session_ids()[DECK]
+    journey, session = journeys.create_journey(), journeys.session_ids()[DECK]
     journeys.link(journey, session)
     log = f"{4:08d}-0000-4000-8000-000000000000"
     append(person.claude_log(log), {"type": "custom-title", "customTitle": "Watertight", "sessionId": log})
     person.sync()
-    assert journeys.found(journey)[0]["summary"].startswith(f"Watertight. Asked: {DECK}.")
+    assert journeys.session_rows(journey)[0]["summary"].startswith(f"Watertight. Asked: {DECK}.")
 
 
 def test_what_is_observed_later_is_told(person: Person) -> None:
     log = Claude(cwd="/work/api")
     write(person.claude_log(log.session), tokens(log))
     person.sync()
-    with opened(person) as journeys:
-        journey, (session,) = journeys.begin(), journeys.session_ids().values()
+    with connect_journeys(person) as journeys:
+        journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
-        (before,) = journeys.found(journey)
+        (before,) = journeys.session_rows(journey)
         remember(person)
-        (after,) = journeys.found(journey)
+        (after,) = journeys.session_rows(journey)
     assert ("clock skew" in before["summary"], before["has_diagnosis"]) == (False, False)
     assert ("clock skew" in after["summary"], after["has_diagnosis"]) == (True, True)
 
 
 def test_nothing_is_made_again_while_nothing_changes(person: Person) -> None:
-    with under_way(person) as (journeys, journey, _):
+    with connect_voyage(person) as (journeys, journey, _):
         remember(person)
         journeys.query(journey)
         with closing(Memory(person.realm)) as memory:
@@ -279,10 +279,10 @@ def hide(person: Person, number: int) -> None:
 @pytest.mark.parametrize("distilled", [True, False])
 def test_a_session_that_became_private_is_neither_shown_nor_counted(person: Person, distilled: bool) -> None:
     """With the very sync that reads so; for a server that has been running all the while."""
-    tell(person, 5, AT, f"Where is the {WORD}?", f"The {WORD} is in the hold.")
-    with under_way(person) as (journeys, journey, ids):
+    write_session(person, 5, AT, f"Where is the {WORD}?", f"The {WORD} is in the hold.")
+    with connect_voyage(person) as (journeys, journey, ids):
         remember(person)
-        owner = journeys.begin(USER)
+        owner = journeys.create_journey(USER)
         for session in ids.values():
             journeys.link(owner, session)
         assert journeys.query(owner, query=WORD)["total_results"] == 1
@@ -302,7 +302,7 @@ def test_a_session_that_became_private_is_neither_shown_nor_counted(person: Pers
 
 
 def test_a_session_that_became_private_is_hidden_however_little_time_there_is(person: Person) -> None:
-    with under_way(person) as (_, journey, ids):
+    with connect_voyage(person) as (_, journey, ids):
         grow(person, 4, "And the hatches?", "The hatches are battened.")
         hide(person, 1)
         person.sync()
@@ -319,9 +319,9 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
 
 def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> None:
     """Neither what was made of it nor what was given for it."""
-    tell(person, 5, AT, f"Where is the {WORD}?", "In the hold.")
-    tell(person, 6, AT, "Where is the lead?", "In the bilge.")
-    with under_way(person) as (journeys, journey, ids):
+    write_session(person, 5, AT, f"Where is the {WORD}?", "In the hold.")
+    write_session(person, 6, AT, "Where is the lead?", "In the bilge.")
+    with connect_voyage(person) as (journeys, journey, ids):
         journeys.link(journey, ids["Where is the lead?"], summary=f"{WORD} again", diagnosis=f"No {WORD}")
         for number in (5, 6):
             hide(person, number)
@@ -334,20 +334,20 @@ def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> Non
 
 
 def test_a_session_that_comes_back_is_in_its_journey_again(person: Person) -> None:
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         hidden = person.claude_log("x").parent / ".no-recollect"
         hidden.touch()
         person.run("sync")
         assert journeys.query(journey)["total_results"] == 0
         hidden.unlink()
         person.run("rebuild", "--logs")
-        assert {row["session_id"] for row in journeys.found(journey)} == set(ids.values())
-        assert len(journeys.found(journey, query="anchor")) == 2
+        assert {row["session_id"] for row in journeys.session_rows(journey)} == set(ids.values())
+        assert len(journeys.session_rows(journey, query="anchor")) == 2
 
 
 @pytest.mark.parametrize("how", ["rebuild", "rebuild --logs", "doctor --repair", "a new archive"])
 def test_links_outlive_the_archive(person: Person, how: str) -> None:
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         journeys.link(journey, ids[WINCH], summary="Winched", diagnosis=True)
         before = journeys.query(journey)
         if how == "a new archive":
@@ -388,20 +388,20 @@ OBSERVED: list[tuple[Any, bool]] = [
 def test_a_diagnosis_is_one_that_was_observed(shared: Journeys, number: int) -> None:
     """J18: a diagnosis, or a bug-fix that says why it was so; and whoever links the session has the last word."""
     observed, is_diagnosis = OBSERVED[number]
-    journey, session = shared.begin(), shared.session_ids()[f"Mend pump {number}"]
+    journey, session = shared.create_journey(), shared.session_ids()[f"Mend pump {number}"]
     evidence = [shared.open(as_reference(session))["turns"][0]["id"]]
     answer = shared.result("record_observation", {**observed, "evidence_ids": evidence})
     assert not answer.is_error, answer.content
     shared.link(journey, session)
-    assert shared.found(journey)[0]["has_diagnosis"] is is_diagnosis
+    assert shared.session_rows(journey)[0]["has_diagnosis"] is is_diagnosis
     for said, holds in ((True, True), (False, False), (None, False), ("Rust", True)):
         shared.link(journey, session, diagnosis=said)
-        assert shared.found(journey)[0]["has_diagnosis"] is holds
+        assert shared.session_rows(journey)[0]["has_diagnosis"] is holds
 
 
 def test_a_diagnosis_may_be_stated_where_none_was_observed(shared: Journeys) -> None:
     """J18."""
-    journey, ids = shared.begin(), shared.session_ids()
+    journey, ids = shared.create_journey(), shared.session_ids()
     for title, diagnosis in ((DECK, "Worms"), (SAIL, True), (WINCH, False)):
         shared.link(journey, ids[title], diagnosis=diagnosis)
-    assert [row["has_diagnosis"] for row in shared.found(journey)] == [True, True, False]
+    assert [row["has_diagnosis"] for row in shared.session_rows(journey)] == [True, True, False]

@@ -24,10 +24,10 @@ from tests.contract.journeys_client import (
     Journeys,
     as_reference,
     as_uuid,
-    furnish,
-    opened,
-    tell,
-    under_way,
+    connect_journeys,
+    connect_voyage,
+    sync_voyage,
+    write_session,
 )
 
 pytestmark = pytest.mark.process
@@ -43,7 +43,7 @@ class Voyage:
         self.titles = {session: title for title, session in ids.items()}
 
     def found(self, **more: Any) -> list[str]:
-        return [self.titles[row["session_id"]] for row in self.journeys.found(self.journey, **more)]
+        return [self.titles[row["session_id"]] for row in self.journeys.session_rows(self.journey, **more)]
 
     def refusal(self, **more: Any) -> tuple[int, str]:
         return self.journeys.refusal("query_journey_history", {"journey_id": self.journey, **more})
@@ -52,7 +52,7 @@ class Voyage:
 @pytest.fixture(scope="module")
 def voyage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Voyage]:
     person = Person(tmp_path_factory.mktemp("voyage"))
-    with under_way(person) as (journeys, journey, ids):
+    with connect_voyage(person) as (journeys, journey, ids):
         yield Voyage(person, journeys, journey, ids)
 
 
@@ -104,26 +104,26 @@ def test_words_find_the_sessions_whose_summary_has_them_and_no_others(voyage: Vo
 
 def test_the_best_match_comes_first_and_of_equal_ones_the_newest(voyage: Voyage) -> None:
     """J9, J19: a score above 0 and up to 1; more matches score more, equal summaries score the same."""
-    rows = voyage.journeys.found(voyage.journey, query="anchor")
+    rows = voyage.journeys.session_rows(voyage.journey, query="anchor")
     assert [voyage.titles[row["session_id"]] for row in rows] == [ROPE, WINCH]
     scores = [row["relevance_score"] for row in rows]
     assert 0 < scores[1] < scores[0] <= 1
-    both = voyage.journeys.found(voyage.journey, query="winch freely")[0]
-    one = voyage.journeys.found(voyage.journey, query="winch")[0]
+    both = voyage.journeys.session_rows(voyage.journey, query="winch freely")[0]
+    one = voyage.journeys.session_rows(voyage.journey, query="winch")[0]
     assert both["relevance_score"] > one["relevance_score"]
 
 
 def test_equal_summaries_score_the_same_and_are_in_order_of_their_dates(person: Person) -> None:
     """J9, J19: also across journeys; and a word that every summary has still counts."""
     for number in range(1, 7):
-        tell(person, number, f"2026-01-{number:02d}T00:00:00Z", "Polish the brass bell", "It shines.")
+        write_session(person, number, f"2026-01-{number:02d}T00:00:00Z", "Polish the brass bell", "It shines.")
     person.sync()
-    with opened(person) as journeys:
-        first, second = journeys.begin(), journeys.begin()
+    with connect_journeys(person) as journeys:
+        first, second = journeys.create_journey(), journeys.create_journey()
         sessions = [listed["id"] for listed in journeys.sessions(sort="asc")]
         for place, session in enumerate(sessions):
             journeys.link((first, second)[place % 2], as_uuid(session))
-        rows = journeys.found(first, query="brass"), journeys.found(second, query="brass")
+        rows = journeys.session_rows(first, query="brass"), journeys.session_rows(second, query="brass")
     (score,) = {row["relevance_score"] for half in rows for row in half}
     assert 0 < score <= 1
     for half in rows:
@@ -202,18 +202,18 @@ def test_a_date_that_is_none_is_refused_by_its_name(voyage: Voyage, field: str, 
 def test_ten_are_shown_unless_asked_for_and_all_are_counted(person: Person) -> None:
     """J14, J15."""
     for number in range(1, 13):
-        tell(person, number, f"2026-01-01T00:00:{number:02d}Z", f"Count lantern {number}", "Counted.")
+        write_session(person, number, f"2026-01-01T00:00:{number:02d}Z", f"Count lantern {number}", "Counted.")
     person.sync()
-    with opened(person) as journeys:
-        journey = journeys.begin()
+    with connect_journeys(person) as journeys:
+        journey = journeys.create_journey()
         for session in journeys.session_ids().values():
             journeys.link(journey, session)
         for more in ({}, {"query": "lantern"}):
             for limit, shown in ((None, 10), (1, 1), (11, 11), (100, 12)):
                 body = journeys.query(journey, limit=limit, **more)
                 assert (len(body["sessions"]), body["total_results"]) == (shown, 12)
-            whole = journeys.found(journey, limit=100, **more)
-            assert journeys.found(journey, limit=5, **more) == whole[:5], "a limit never changes the order"
+            whole = journeys.session_rows(journey, limit=100, **more)
+            assert journeys.session_rows(journey, limit=5, **more) == whole[:5], "a limit never changes the order"
 
 
 @pytest.mark.parametrize("limit", [0, 101, -1, 2.5, "5", True, [], 10**30])
@@ -255,7 +255,7 @@ def test_the_id_of_a_session_names_no_journey(voyage: Voyage) -> None:
 
 def test_the_sessions_of_another_journey_never_appear(voyage: Voyage) -> None:
     """J20."""
-    other = voyage.journeys.begin()
+    other = voyage.journeys.create_journey()
     voyage.journeys.add(voyage.journey, title="Not theirs")
     for more in ({}, {"query": "anchor"}, {"from_date": FIRST, "include_documents": True}):
         body = voyage.journeys.query(other, **more)
@@ -264,7 +264,7 @@ def test_the_sessions_of_another_journey_never_appear(voyage: Voyage) -> None:
 
 def test_a_session_of_the_history_opens_as_one(voyage: Voyage) -> None:
     """J29: its id is the session's own, in this family's form."""
-    for row in voyage.journeys.found(voyage.journey):
+    for row in voyage.journeys.session_rows(voyage.journey):
         session = voyage.journeys.open(as_reference(row["session_id"]))["session"]
         assert session["title"] == voyage.titles[row["session_id"]]
         assert session["started_at"] == row["created_at"]
@@ -275,9 +275,9 @@ def test_a_session_of_the_history_opens_as_one(voyage: Voyage) -> None:
 
 def test_a_session_stays_when_its_log_is_deleted(person: Person) -> None:
     """J30."""
-    furnish(person)
-    with opened(person) as journeys:
-        journey = journeys.begin(USER)
+    sync_voyage(person)
+    with connect_journeys(person) as journeys:
+        journey = journeys.create_journey(USER)
         for session in journeys.session_ids().values():
             journeys.link(journey, session)
         before = journeys.query(journey)
@@ -285,4 +285,4 @@ def test_a_session_stays_when_its_log_is_deleted(person: Person) -> None:
             log.unlink()
         person.run("sync")
         assert journeys.query(journey) == before
-        assert len(journeys.found(journey, query="anchor")) == 2
+        assert len(journeys.session_rows(journey, query="anchor")) == 2

@@ -14,7 +14,7 @@ from tests.contract.journeys_client import (
     TYPES,
     Body,
     Journeys,
-    opened,
+    connect_journeys,
 )
 
 pytestmark = pytest.mark.process
@@ -117,7 +117,7 @@ BUDGET = 4_200  # characters of what a model is told of these tools
 
 @pytest.fixture(scope="module")
 def journeys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
-    with opened(Person(tmp_path_factory.mktemp("journeys")), "--toolsets", "journeys") as client:
+    with connect_journeys(Person(tmp_path_factory.mktemp("journeys")), "--toolsets", "journeys") as client:
         yield client
 
 

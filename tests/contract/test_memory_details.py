@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.memory_archive import furnished
+from tests.contract.memory_archive import serve_archive
 from tests.contract.memory_client import OBSERVATION, QUOTED, TOKEN, Memory
 
 pytestmark = pytest.mark.process
@@ -16,8 +16,8 @@ BAD_IDS = "ids must be an array of 1 to 20 observation IDs"
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with furnished(tmp_path_factory.mktemp("memory")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("memory")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def log_of(memory: Memory, number: int, project: str) -> str:
 @pytest.mark.parametrize("query", ["JWT authentication", "lantern", "basket checkout", "seeds"])
 def test_every_id_that_a_search_gives_opens(memory: Memory, query: str) -> None:
     """C15."""
-    rows = memory.found(query, limit=20)
+    rows = memory.search_rows(query, limit=20)
     assert rows
     text = memory.text("get_observations", ids=[row["id"] for row in rows])
     assert text.startswith(f"Retrieved {len(rows)} observation")
@@ -51,7 +51,7 @@ def test_every_id_that_a_search_gives_opens(memory: Memory, query: str) -> None:
 
 
 def test_the_evidence_that_details_name_opens_in_the_history(memory: Memory) -> None:
-    rows = memory.found("JWT authentication", limit=5)
+    rows = memory.search_rows("JWT authentication", limit=5)
     text = memory.text("get_observations", ids=[row["id"] for row in rows])
     events = {word.strip("`,") for word in text.split() if word.startswith("`event:")}
     assert events
@@ -194,7 +194,7 @@ def test_an_id_of_the_history_is_no_observation(memory: Memory) -> None:
 
 def test_an_observation_in_full_costs_200_to_500_tokens(memory: Memory) -> None:
     """Of a session as agents have it all day: on average, and none much dearer."""
-    rows = memory.found("JWT authentication ERR_AUTH_FAILED", projects=["api"], limit=50)
+    rows = memory.search_rows("JWT authentication ERR_AUTH_FAILED", projects=["api"], limit=50)
     ids = [row["id"] for row in rows if not row["title"].startswith(("Lantern", "Rotate"))]
     text = memory.text("get_observations", ids=ids)
     costs = [len(part) / TOKEN for part in text.partition("\n\n")[2].split("\n\n---\n\n")]

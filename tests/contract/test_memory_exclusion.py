@@ -14,7 +14,7 @@ from recollect.store import Reader, archive_path
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
 from tests.contract.memory_archive import EXPORT, conversation, export
-from tests.contract.memory_client import Memory, Record, opened, speaker, tell
+from tests.contract.memory_client import Memory, Record, connect_memory, session_writer, write_session
 from tests.logs import Claude, append, write
 
 pytestmark = pytest.mark.process
@@ -38,7 +38,7 @@ def public(log: Claude) -> list[Record]:
 
 def write_both(person: Person) -> Path:
     """A session that will be private and one that is not; the log of the first."""
-    tell(person, 2, "loft", "2026-02-01", public(speaker(2, "loft")))
+    write_session(person, 2, "loft", "2026-02-01", public(session_writer(2, "loft")))
     return write_private(person, 1)
 
 
@@ -48,9 +48,9 @@ def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
     ways: dict[str, Callable[[], bool]] = {
         "search_sessions": lambda: WORD in json.dumps(memory.hits(WORD, n_hits=50)),
         "list_sessions": lambda: len(memory.sessions()) != 1,
-        "read": lambda: not memory.said("read", {"path": path})[1],
-        "conversations": lambda: bool(memory.found([WORD, "iron"], mode="text")),
-        "conversations by meaning": lambda: path in json.dumps(memory.found(["iron flasks", "glass"], mode="vector")),
+        "read": lambda: not memory.text_and_error("read", {"path": path})[1],
+        "conversations": lambda: bool(memory.search_rows([WORD, "iron"], mode="text")),
+        "conversations by meaning": lambda: path in json.dumps(memory.search_rows(["iron flasks", "glass"], mode="vector")),
         **{f"search by {mode}": partial(_searched, memory, path, mode) for mode in ("text", "vector", "both")},
         **{f"get_observations {one}": partial(_is_given, memory, one) for one in ids},
     }
@@ -58,12 +58,12 @@ def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
 
 
 def _is_given(memory: Memory, observation: str) -> bool:
-    return not memory.said("get_observations", {"ids": [observation]})[1]
+    return not memory.text_and_error("get_observations", {"ids": [observation]})[1]
 
 
 def _searched(memory: Memory, path: str, mode: str) -> bool:
     questions = (WORD, "iron flasks", "why was glass decided against")
-    return any(path == row["path"] for words in questions for row in memory.found(words, mode=mode, limit=50))
+    return any(path == row["path"] for words in questions for row in memory.search_rows(words, mode=mode, limit=50))
 
 
 def leftovers(person: Person) -> list[str]:
@@ -75,8 +75,8 @@ def test_the_traces_are_found_where_nothing_is_private(person: Person) -> None:
     """Else none of the tests below could fail."""
     log = write_both(person)
     person.run("sync")
-    with opened(person) as memory:
-        identity = memory.found(WORD)[0]["id"]
+    with connect_memory(person) as memory:
+        identity = memory.search_rows(WORD)[0]["id"]
         assert len(traces(memory, log, identity)) == 9
         assert leftovers(person)
 
@@ -107,17 +107,17 @@ def test_a_session_that_is_excluded_is_in_no_index(person: Person, tmp_path: Pat
 
 
 def write_private(person: Person, number: int, cwd: str = "/work/cellar", place: str = "cellar") -> Path:
-    secret = Claude(speaker(number, "cellar").session, cwd=cwd)
+    secret = Claude(session_writer(number, "cellar").session, cwd=cwd)
     return write(person.claude_log(secret.session, f"-work-{place}"), private(secret))
 
 
 def assert_private(person: Person, *logs: Path) -> None:
     """Of a home with these logs and one that may be read, only that one is found."""
-    tell(person, 2, "loft", "2026-02-01", public(speaker(2, "loft")))
+    write_session(person, 2, "loft", "2026-02-01", public(session_writer(2, "loft")))
     person.run("sync")
-    with opened(person) as memory:
+    with connect_memory(person) as memory:
         assert {str(log): traces(memory, log) for log in logs} == {str(log): [] for log in logs}
-        assert memory.found("iron flasks"), "the other session is there"
+        assert memory.search_rows("iron flasks"), "the other session is there"
     assert leftovers(person) == []
 
 
@@ -134,10 +134,10 @@ def test_a_marker_that_is_written_later_takes_everything_back(person: Person) ->
     """C30: of what was read, distilled and recorded before, for a server that has been running all the while too."""
     log = write_both(person)
     remember(person)
-    with opened(person) as memory:
+    with connect_memory(person) as memory:
         event = memory.evidence(f"Where is the {WORD}")
         recorded = memory.record(type="decision", title=f"Keep {WORD} in iron", evidence_ids=[event])
-        made = [row["id"] for row in memory.found(WORD, limit=50)]
+        made = [row["id"] for row in memory.search_rows(WORD, limit=50)]
         assert len(made) > 1
         assert recorded in made
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("Oh, and do not index this chat"))
@@ -146,8 +146,8 @@ def test_a_marker_that_is_written_later_takes_everything_back(person: Person) ->
         assert memory.refusal("record_observation", type="test", title="Late", evidence_ids=[event]).startswith(
             "evidence not"
         )
-        assert memory.found("iron flasks")
-        with opened(person) as other:
+        assert memory.search_rows("iron flasks")
+        with connect_memory(person) as other:
             assert traces(other, log, *made) == []
         with closing(Stored(person.realm)) as stored:
             assert [row.title for row in stored.observations_above(0, 1_000) if row.path == str(log)] == []
@@ -161,8 +161,8 @@ def test_a_marker_takes_everything_back_before_anything_is_distilled(person: Per
     """C30: distilling may be late, or busy elsewhere; what is private is gone with the sync that reads so."""
     log = write_both(person)
     remember(person)
-    with opened(person) as memory:
-        made = [row["id"] for row in memory.found(WORD, limit=50)]
+    with connect_memory(person) as memory:
+        made = [row["id"] for row in memory.search_rows(WORD, limit=50)]
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
         person.sync()
         assert traces(memory, log, *made) == []
@@ -184,9 +184,9 @@ def test_an_exclusion_that_comes_later_takes_everything_back(person: Person, how
     if written:
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("One more thing"))
     person.run("sync")
-    with opened(person) as memory:
+    with connect_memory(person) as memory:
         assert traces(memory, log) == []
-        assert memory.found("iron flasks")
+        assert memory.search_rows("iron flasks")
 
 
 def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None:
@@ -199,7 +199,7 @@ def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None
     remember(person)
     append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
     person.run("sync")
-    with opened(person) as memory:
+    with connect_memory(person) as memory:
         assert traces(memory, log) == []
 
 
@@ -217,10 +217,10 @@ def test_one_private_conversation_of_an_export_leaves_the_others(person: Person,
     hidden = conversation(4, "Cellar", f"Where is the {WORD}? {MARKER}", f"The {WORD} is in iron flasks.")
     path = export(tmp_path, [*EXPORT, hidden])
     remember(person, path)
-    with opened(person) as memory:
-        assert [row["title"] for row in memory.found(WORD, mode="text")] == []
+    with connect_memory(person) as memory:
+        assert [row["title"] for row in memory.search_rows(WORD, mode="text")] == []
         assert memory.hits(WORD) == []
         assert len(memory.sessions()) == 3
         assert WORD not in memory.text("read", path=str(path))
         assert memory.refusal("read", path=f"{path}#{hidden['uuid']}") == "File not found"
-        assert memory.found("rye sourdough")
+        assert memory.search_rows("rye sourdough")

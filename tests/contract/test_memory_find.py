@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.index.words import STOP, words
-from tests.contract.memory_archive import furnished
+from tests.contract.memory_archive import serve_archive
 from tests.contract.memory_client import Memory
 
 pytestmark = pytest.mark.process
@@ -16,13 +16,13 @@ ALL = {"hull", "keel", "mast", "sail", "brass", "clock", "seed"}
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with furnished(tmp_path_factory.mktemp("memory")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("memory")) as client:
+        yield client
 
 
 def lanterns(memory: Memory, mode: str = "text", **filters: Any) -> set[str]:
     """Which of the recorded observations a search with these filters finds."""
-    rows = memory.found("lantern", mode=mode, limit=50, **filters)
+    rows = memory.search_rows("lantern", mode=mode, limit=50, **filters)
     found = [row["title"].removeprefix("Lantern ") for row in rows if row["title"].startswith("Lantern ")]
     assert len(found) == len({*found})
     return {*found}
@@ -98,7 +98,7 @@ def test_a_filter_lets_through_what_it_names_and_nothing_else(
 
 
 def test_filters_hold_for_what_the_rules_made_too(memory: Memory) -> None:
-    rows = memory.found("JWT authentication", types=["bug-fix", "decision"], projects=["api"], limit=50)
+    rows = memory.search_rows("JWT authentication", types=["bug-fix", "decision"], projects=["api"], limit=50)
     assert {row["type"] for row in rows} <= {"bug-fix", "decision"}
     assert {row["project"] for row in rows} == {"api"}
     assert any(not row["title"].startswith("Lantern ") for row in rows)
@@ -111,7 +111,7 @@ def test_a_file_of_another_system_is_found_by_its_name(memory: Memory, path: str
         type="config", title=f"Cash in {path}", files_modified=[path], evidence_ids=[memory.evidence("After the bell")]
     )
     for name in ("cash.py", "till/cash.py", "till\\cash.py"):
-        assert identity in [row["id"] for row in memory.found("cash", files=[name], limit=50)], name
+        assert identity in [row["id"] for row in memory.search_rows("cash", files=[name], limit=50)], name
 
 
 # ---- C4: exact words
@@ -120,7 +120,7 @@ def test_a_file_of_another_system_is_found_by_its_name(memory: Memory, path: str
 @pytest.mark.parametrize("query", ["ERR_AUTH_FAILED", "err_auth_failed", "Err_Auth_Failed", '"ERR_AUTH_FAILED"'])
 def test_an_error_code_is_found_in_any_case(memory: Memory, query: str) -> None:
     """C4: as the rules saw it in a session."""
-    best = memory.found(query, mode="text")[0]
+    best = memory.search_rows(query, mode="text")[0]
     assert best["project"] == "api"
     assert "ERR_AUTH_FAILED" in memory.text("get_observations", ids=[best["id"]])
 
@@ -134,11 +134,11 @@ def test_a_word_is_found_wherever_it_stands_in_an_observation(memory: Memory, pl
     evidence = memory.evidence("Which seeds need stratification")
     identity = memory.record(type="general", evidence_ids=[evidence], **arguments)
     for query in (word, word.lower()):
-        assert [row["id"] for row in memory.found(query, mode="text")][:1] == [identity]
+        assert [row["id"] for row in memory.search_rows(query, mode="text")][:1] == [identity]
 
 
 def test_text_mode_finds_nothing_that_shares_no_word(memory: Memory) -> None:
-    assert memory.found("horticulture propagation", mode="text") == []
+    assert memory.search_rows("horticulture propagation", mode="text") == []
 
 
 def test_quoted_words_must_stand_next_to_each_other(memory: Memory) -> None:
@@ -177,8 +177,8 @@ def test_a_paraphrase_that_shares_no_word_is_found_by_meaning(
 ) -> None:
     """C5."""
     assert content_words(title).isdisjoint(content_words(question)), "this would be no paraphrase"
-    assert insights[title] not in [row["id"] for row in memory.found(question, mode="text", limit=50)]
-    assert insights[title] in [row["id"] for row in memory.found(question, mode="vector", limit=3)]
+    assert insights[title] not in [row["id"] for row in memory.search_rows(question, mode="text", limit=50)]
+    assert insights[title] in [row["id"] for row in memory.search_rows(question, mode="vector", limit=3)]
 
 
 def test_words_that_mean_nothing_to_the_model_find_nothing_by_meaning(memory: Memory) -> None:
@@ -192,7 +192,7 @@ def test_words_that_mean_nothing_to_the_model_find_nothing_by_meaning(memory: Me
 @pytest.mark.usefixtures("insights")
 def test_both_ways_together_show_nothing_twice(memory: Memory, query: str) -> None:
     """C6: neither an id, nor the same title of the same project and type."""
-    rows = memory.found(query, mode="both", limit=50)
+    rows = memory.search_rows(query, mode="both", limit=50)
     assert len({row["id"] for row in rows}) == len(rows) > 1
     assert len({(row["project"], row["type"], row["title"].lower()) for row in rows}) == len(rows)
 
@@ -200,9 +200,9 @@ def test_both_ways_together_show_nothing_twice(memory: Memory, query: str) -> No
 @pytest.mark.parametrize("query", ["lantern", "JWT authentication", "passwords hashed"])
 @pytest.mark.usefixtures("insights")
 def test_what_words_find_is_found_by_both_ways_too(memory: Memory, query: str) -> None:
-    by_words = {row["id"] for row in memory.found(query, mode="text", limit=50)}
+    by_words = {row["id"] for row in memory.search_rows(query, mode="text", limit=50)}
     assert by_words
-    assert by_words <= {row["id"] for row in memory.found(query, mode="both", limit=50)}
+    assert by_words <= {row["id"] for row in memory.search_rows(query, mode="both", limit=50)}
 
 
 @pytest.mark.usefixtures("insights")
@@ -217,5 +217,5 @@ def test_what_is_said_twice_in_a_project_is_shown_once(memory: Memory) -> None:
     memory.record(
         type="pattern", title="Sextants drift in the cold", evidence_ids=[memory.evidence("Which seeds need stratification")]
     )
-    rows = memory.found("sextants drift", limit=50)
+    rows = memory.search_rows("sextants drift", limit=50)
     assert sorted(row["project"] for row in rows) == ["garden", "watch"]

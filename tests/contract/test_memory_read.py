@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.contract.memory_archive import EXPORT, export
-from tests.contract.memory_client import Memory, Record, opened, speaker, tell
+from tests.contract.memory_client import Memory, Record, connect_memory, session_writer, write_session
 from tests.logs import Claude, append, write
 
 pytestmark = pytest.mark.process
@@ -51,26 +51,26 @@ def errand(log: Claude) -> list[Record]:
 
 
 def furnish(person: Person) -> None:
-    tell(person, 1, "ship", "2026-01-10", voyage(speaker(1, "ship")))
-    path = tell(person, 2, "ship", "2026-01-11", errand(speaker(2, "ship")))
+    write_session(person, 1, "ship", "2026-01-10", voyage(session_writer(1, "ship")))
+    path = write_session(person, 2, "ship", "2026-01-11", errand(session_writer(2, "ship")))
     agent = Claude(path.stem, cwd="/work/ship", start=500)
     aside: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
     records = [agent.prompt("Fetch the hawser", **aside), agent.says("Fetched the hawser from the locker.", **aside)]
     write(path.with_suffix("") / "subagents" / "agent-a1.jsonl", records)
-    tell(person, 3, "ship", "2026-01-12", [speaker(3, "ship").prompt("Gone soon: scrub the deck")])
+    write_session(person, 3, "ship", "2026-01-12", [session_writer(3, "ship").prompt("Gone soon: scrub the deck")])
     person.run("sync")
     log_path(person, 3).unlink()
 
 
 def log_path(person: Person, number: int) -> Path:
-    return person.claude_log(speaker(number, "ship").session, "-work-ship")
+    return person.claude_log(session_writer(number, "ship").session, "-work-ship")
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     person = Person(tmp_path_factory.mktemp("memory"))
     furnish(person)
-    with opened(person) as client:
+    with connect_memory(person) as client:
         yield client
 
 
@@ -170,7 +170,7 @@ def test_a_bad_range_of_an_unknown_log_is_refused_as_well(memory: Memory) -> Non
 
 
 def test_the_lines_that_a_search_names_can_be_read(memory: Memory) -> None:
-    rows = memory.found("course to Ferrow under engine", limit=50)
+    rows = memory.search_rows("course to Ferrow under engine", limit=50)
     assert rows
     for row in rows:
         text = memory.text("read", path=row["path"], startLine=row["startLine"], endLine=row["endLine"])
@@ -187,13 +187,13 @@ def test_the_lines_are_those_of_the_file(memory: Memory, log: str) -> None:
 
 
 def test_a_line_that_cannot_be_read_counts_too(person: Person) -> None:
-    said = speaker(1, "ship")
-    log = tell(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
+    said = session_writer(1, "ship")
+    log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
     with log.open("a") as agent:
         agent.write('{"torn": \n\n')
     append(log, said.prompt("Set the jib"), said.says("Set."))
     person.run("sync")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         text = client.text("read", path=str(log), startLine=5, endLine=5)
         assert "*Lines 5-5*" in text
         assert "Set the jib" in text
@@ -212,11 +212,11 @@ def test_a_log_that_its_agent_deleted_is_still_read(memory: Memory) -> None:
 
 
 def test_what_changed_in_a_file_since_it_was_read_is_not_shown(person: Person) -> None:
-    said = speaker(1, "ship")
-    log = tell(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
+    said = session_writer(1, "ship")
+    log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
     person.run("sync")
     append(log, said.prompt("A later secret"))
-    with opened(person) as client:
+    with connect_memory(person) as client:
         assert "A later secret" not in client.text("read", path=str(log))
         assert client.refusal("read", path=str(log), startLine=3) == BAD_RANGE
         person.run("sync")
@@ -249,9 +249,9 @@ def test_a_path_is_a_text(memory: Memory, path: Any) -> None:
 
 
 def test_a_log_that_is_no_longer_indexed_is_not_found_though_it_exists(person: Person, tmp_path: Path) -> None:
-    log = write(tmp_path / "elsewhere.jsonl", voyage(speaker(1, "ship")))
+    log = write(tmp_path / "elsewhere.jsonl", voyage(session_writer(1, "ship")))
     person.run("sync")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         assert client.refusal("read", path=str(log)) == NOT_FOUND
         person.run("sync", str(log))
         assert "Course 210" in client.text("read", path=str(log))
@@ -277,14 +277,14 @@ def test_the_transcript_of_a_sub_agent_says_whose_it_is(memory: Memory) -> None:
 def test_a_result_from_a_log_of_several_sessions_leads_to_its_own(person: Person, tmp_path: Path) -> None:
     path = export(tmp_path, EXPORT)
     person.run("sync", str(path))
-    with opened(person) as client:
+    with connect_memory(person) as client:
         for words, pair, answer in (
             ("rye sourdough", ["sourdough", "kitchen"], "Four hours"),
             ("the ebb at Ferrow", ["ebb", "moon"], "At six"),
             ("knot that joins two ropes", ["knot", "sheet bend"], "The sheet bend"),
         ):
-            row = client.found(words)[0]
-            (other,) = client.found(pair, mode="text")
+            row = client.search_rows(words)[0]
+            (other,) = client.search_rows(pair, mode="text")
             lines = {"startLine": row["startLine"], "endLine": row["endLine"]}
             for text in (client.text("read", path=row["path"], **lines), client.text("read", path=other["path"])):
                 assert answer in text
@@ -300,8 +300,8 @@ def test_a_path_still_leads_to_its_session_when_others_join_it(person: Person, t
     person.run("sync", str(path))
     export(tmp_path, EXPORT)
     person.run("sync", str(path))
-    with opened(person) as client:
-        row = client.found("rye sourdough")[0]
+    with connect_memory(person) as client:
+        row = client.search_rows("rye sourdough")[0]
         text = client.text("read", path=row["path"], startLine=row["startLine"], endLine=row["endLine"])
         assert "Four hours" in text
         assert text.count("# Conversation: ") == 1

@@ -10,7 +10,7 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.memory_client import Memory, opened, speaker, tell
+from tests.contract.memory_client import Memory, connect_memory, session_writer, write_session
 
 pytestmark = pytest.mark.process
 
@@ -24,13 +24,13 @@ KEY = "sk-ant-" + "api03-Zq81kPmW4xTn7RbV2dLs9Yh"  # made up
 
 
 def furnish(person: Person) -> None:
-    said = speaker(1, "rig")
+    said = session_writer(1, "rig")
     records = [
         said.prompt(PROMPT), said.says("Rigged with two reefs."), said.prompt("Now the anchor"), said.says("Weighed."),
     ]  # fmt: skip
-    tell(person, 1, "rig", "2026-01-10", records)
-    other = speaker(2, "galley")
-    tell(person, 2, "galley", "2026-01-11", [other.prompt("Bake ship's biscuit"), other.says("Baked twice.")])
+    write_session(person, 1, "rig", "2026-01-10", records)
+    other = session_writer(2, "galley")
+    write_session(person, 2, "galley", "2026-01-11", [other.prompt("Bake ship's biscuit"), other.says("Baked twice.")])
     person.run("sync")
 
 
@@ -38,7 +38,7 @@ def furnish(person: Person) -> None:
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     person = Person(tmp_path_factory.mktemp("memory"))
     furnish(person)
-    with opened(person) as client:
+    with connect_memory(person) as client:
         yield client
 
 
@@ -124,34 +124,34 @@ def test_what_was_recorded_is_found_at_once_by_words_and_by_meaning(memory: Memo
     text = memory.text("record_observation", **observation(places, title="Canvas tears in a gale at ERR_TRYSAIL"))
     identity = text.split()[1].rstrip(":")
     assert text == f"Recorded {identity}: Canvas tears in a gale at ERR_TRYSAIL"
-    assert [row["id"] for row in memory.found("err_trysail", mode="text")][:1] == [identity]
-    assert [row["id"] for row in memory.found("canvas torn by gale", mode="vector")][:1] == [identity]
-    assert [row["id"] for row in memory.found("canvas gale")][:1] == [identity]
+    assert [row["id"] for row in memory.search_rows("err_trysail", mode="text")][:1] == [identity]
+    assert [row["id"] for row in memory.search_rows("canvas torn by gale", mode="vector")][:1] == [identity]
+    assert [row["id"] for row in memory.search_rows("canvas gale")][:1] == [identity]
     assert "Canvas tears" in memory.text("get_observations", ids=[identity])
-    with opened(memory.person) as other:
-        assert [row["id"] for row in other.found("canvas torn by gale", mode="vector")][:1] == [identity]
+    with connect_memory(memory.person) as other:
+        assert [row["id"] for row in other.search_rows("canvas torn by gale", mode="vector")][:1] == [identity]
 
 
 def test_the_same_recorded_twice_is_one_observation_in_its_last_words(memory: Memory, places: dict[str, str]) -> None:
     first = memory.record(**observation(places, title="Halyards are led aft", facts=["It was so"]))
     again = memory.record(**observation(places, title="Halyards are led aft", facts=["It is so", "It was measured"]))
     assert first == again
-    (row,) = [row for row in memory.found("halyards led aft", limit=50) if row["title"] == "Halyards are led aft"]
+    (row,) = [row for row in memory.search_rows("halyards led aft", limit=50) if row["title"] == "Halyards are led aft"]
     assert row["facts"] == ["It is so", "It was measured"]
     assert memory.text("get_observations", ids=[first]).count("## [") == 1
-    assert [row["id"] for row in memory.found("halyards led aft", mode="vector")][:1] == [first]
+    assert [row["id"] for row in memory.search_rows("halyards led aft", mode="vector")][:1] == [first]
 
 
 def test_project_time_and_lines_are_those_of_the_evidence(memory: Memory, places: dict[str, str]) -> None:
-    log = str(memory.person.claude_log(speaker(1, "rig").session, "-work-rig"))
+    log = str(memory.person.claude_log(session_writer(1, "rig").session, "-work-rig"))
     for evidence, lines in ((["EVENT"], (1, 1)), (["EVENT", "ANSWER"], (1, 2)), (["TURN"], (1, 2)), (["LATER"], (3, 3))):
         title = f"Shackle of {' '.join(evidence)}"
         identity = memory.record(**observation(places, title=title, evidence_ids=evidence))
-        (row,) = [row for row in memory.found(title, limit=50) if row["id"] == identity]
+        (row,) = [row for row in memory.search_rows(title, limit=50) if row["id"] == identity]
         assert (row["project"], row["date"], row["path"]) == ("rig", "2026-01-10", log)
         assert (row["startLine"], row["endLine"]) == lines
     foreign = memory.record(**observation(places, title="Biscuit keeps for years", evidence_ids=["FOREIGN"]))
-    assert [(row["project"], row["date"]) for row in memory.found("biscuit keeps") if row["id"] == foreign] == [
+    assert [(row["project"], row["date"]) for row in memory.search_rows("biscuit keeps") if row["id"] == foreign] == [
         ("galley", "2026-01-11")
     ]
 
@@ -179,7 +179,7 @@ def test_a_type_is_a_word_of_an_open_vocabulary_in_one_spelling(
 ) -> None:
     title = f"Spelled {given.strip()} {len(given)}"
     identity = memory.record(**observation(places, type=given, title=title))
-    assert identity in [row["id"] for row in memory.found(title, types=[given], limit=50) if row["type"] == kept]
+    assert identity in [row["id"] for row in memory.search_rows(title, types=[given], limit=50) if row["type"] == kept]
 
 
 def test_the_longest_of_everything_is_kept_whole(memory: Memory, places: dict[str, str]) -> None:
@@ -220,26 +220,26 @@ def test_what_an_agent_recorded_outlives_everything_but_its_session(memory: Memo
     identity = memory.record(**observation(places, title="Bowlines do not slip"))
     for command in (("distil", "--again"), ("rebuild",), ("rebuild", "--logs"), ("sync",), ("distil",)):
         memory.person.run(*command)
-        assert [row["id"] for row in memory.found("bowlines slip")][:1] == [identity], command
-    assert [row["id"] for row in memory.found("bowlines slip", mode="vector")][:1] == [identity]
+        assert [row["id"] for row in memory.search_rows("bowlines slip")][:1] == [identity], command
+    assert [row["id"] for row in memory.search_rows("bowlines slip", mode="vector")][:1] == [identity]
 
 
 def test_it_can_be_recorded_while_somebody_distils(memory: Memory, places: dict[str, str]) -> None:
     """It is found by words at once, and by meaning once whoever is at it has come by."""
     with exclusive(memory.person.realm, DISTILLING):
         identity = memory.record(**observation(places, title="Gimbals hold the lamp upright"))
-        assert [row["id"] for row in memory.found("gimbals lamp", mode="text")][:1] == [identity]
+        assert [row["id"] for row in memory.search_rows("gimbals lamp", mode="text")][:1] == [identity]
     memory.person.run("distil")
-    assert [row["id"] for row in memory.found("gimbals lamp upright", mode="vector")][:1] == [identity]
+    assert [row["id"] for row in memory.search_rows("gimbals lamp upright", mode="vector")][:1] == [identity]
 
 
 def test_agents_may_record_at_the_same_time(memory: Memory, places: dict[str, str]) -> None:
-    with opened(memory.person) as other, ThreadPoolExecutor(8) as pool:
+    with connect_memory(memory.person) as other, ThreadPoolExecutor(8) as pool:
         clients = [memory, other] * 10
         titles = [f"Rope yarn number {number}" for number in range(20)]
         ids = list(pool.map(lambda one, title: one.record(**observation(places, title=title)), clients, titles))
         assert len({*ids}) == 20
-        found = {row["id"] for row in other.found("rope yarn number", limit=50)}
+        found = {row["id"] for row in other.search_rows("rope yarn number", limit=50)}
         assert {*ids} <= found
         text = memory.text("get_observations", ids=ids)
         assert all(title in text for title in titles)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.memory_archive import PROMPTS, furnished
+from tests.contract.memory_archive import PROMPTS, serve_archive
 from tests.contract.memory_client import OBSERVATION, QUOTED, TOKEN, Memory
 from tests.logs import Claude, write
 
@@ -28,8 +28,8 @@ HIT = re.compile(r"### (\d+)\. \[(.+)\] - (\d{4}-\d\d-\d\d)\n")
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with furnished(tmp_path_factory.mktemp("memory")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("memory")) as client:
+        yield client
 
 
 def only_with_a_string(*names: str) -> str:
@@ -90,7 +90,7 @@ def test_a_bad_request_is_refused_in_exactly_these_words(memory: Memory, given: 
 
 
 def test_no_arguments_at_all_are_a_request_without_a_query(memory: Memory) -> None:
-    assert memory.said("search", None) == (NOT_A_QUERY, True)
+    assert memory.text_and_error("search", None) == (NOT_A_QUERY, True)
 
 
 # ---- what is accepted
@@ -157,7 +157,7 @@ def test_a_string_finds_observations_under_the_headings_of_the_contract(memory: 
         evidence_ids=[memory.evidence("And what about refresh tokens")],
     )
     text = memory.text("search", query='"velvet tokens"')
-    (row,) = memory.found('"velvet tokens"')
+    (row,) = memory.search_rows('"velvet tokens"')
     log = memory.person.claude_log("00000001-0000-4000-8000-000000000000", "-work-api")
     assert text == (
         f"## Search Results (1 observation)\n{QUOTED}\n\n"
@@ -221,7 +221,7 @@ def test_json_has_exactly_the_keys_of_the_contract(memory: Memory) -> None:
 
 
 def test_json_and_markdown_tell_the_same(memory: Memory) -> None:
-    rows = memory.found("lantern tokens", limit=50)
+    rows = memory.search_rows("lantern tokens", limit=50)
     text = memory.text("search", query="lantern tokens", limit=50)
     assert OBSERVATION.findall(text) == [row["id"] for row in rows]
     assert re.findall(r"\*\*Score:\*\* (.+)", text) == [f"{row['score']:.2f}" for row in rows]
@@ -235,14 +235,14 @@ def test_json_and_markdown_tell_the_same(memory: Memory) -> None:
 @pytest.mark.parametrize("query", ["lantern tokens", "JWT authentication", "how long do access tokens live", "basket"])
 def test_scores_lie_between_0_and_1_and_are_in_order(memory: Memory, query: str, mode: str) -> None:
     """C13."""
-    scores = [row["score"] for row in memory.found(query, mode=mode, limit=50)]
+    scores = [row["score"] for row in memory.search_rows(query, mode=mode, limit=50)]
     assert scores
     assert all(0 < score <= 1 for score in scores)
     assert scores == sorted(scores, reverse=True)
 
 
 def test_equal_shown_scores_are_in_the_order_of_their_dates(memory: Memory) -> None:
-    rows = memory.found("lantern", mode="text", limit=50)
+    rows = memory.search_rows("lantern", mode="text", limit=50)
     assert len({row["score"] for row in rows}) < len(rows), "some must share a score"
     assert [(row["score"], row["date"]) for row in rows] == sorted(
         [(row["score"], row["date"]) for row in rows], reverse=True
@@ -254,9 +254,11 @@ def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memor
     parts = memory.record(
         type="discovery", title="The auth proxy failed its err check", evidence_ids=[memory.evidence(PROMPTS["garden"])]
     )
-    assert parts in {row["id"] for row in memory.found("auth failed", mode="text", limit=50)}
-    assert parts in {row["id"] for row in memory.found("ERR_AUTH_BROKEN", mode="text", limit=50)}, "nobody has that whole"
-    found = memory.found("ERR_AUTH_FAILED", mode="text", limit=50)
+    assert parts in {row["id"] for row in memory.search_rows("auth failed", mode="text", limit=50)}
+    assert parts in {row["id"] for row in memory.search_rows("ERR_AUTH_BROKEN", mode="text", limit=50)}, (
+        "nobody has that whole"
+    )
+    found = memory.search_rows("ERR_AUTH_FAILED", mode="text", limit=50)
     assert found
     assert parts not in {row["id"] for row in found}
     for row in found:
@@ -268,15 +270,15 @@ def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memor
 def test_the_same_question_has_the_same_answer(memory: Memory, mode: str) -> None:
     first = memory.text("search", query="lantern", mode=mode, limit=50)
     assert first == memory.text("search", query="lantern", mode=mode, limit=50)
-    few = memory.found("lantern", mode=mode, limit=3)
-    assert few == memory.found("lantern", mode=mode, limit=50)[:3], "a limit only cuts off"
+    few = memory.search_rows("lantern", mode=mode, limit=3)
+    assert few == memory.search_rows("lantern", mode=mode, limit=50)[:3], "a limit only cuts off"
 
 
 @pytest.mark.parametrize("limit", [1, 2, 50])
 def test_no_more_than_the_limit_is_shown(memory: Memory, limit: int) -> None:
     """C7."""
-    assert len(memory.found("lantern", limit=limit)) == min(limit, len(memory.found("lantern", limit=50)))
-    assert len(memory.found(["jwt", "token"], limit=limit)) <= limit
+    assert len(memory.search_rows("lantern", limit=limit)) == min(limit, len(memory.search_rows("lantern", limit=50)))
+    assert len(memory.search_rows(["jwt", "token"], limit=limit)) <= limit
 
 
 # ---- C14: what layer 1 costs
@@ -298,25 +300,25 @@ def test_an_observation_in_a_list_costs_about_60_tokens_and_200_with_everything(
 
 def test_an_array_finds_the_conversations_that_hold_all_concepts(memory: Memory) -> None:
     """C2."""
-    logs = {row["path"]: row["project"] for row in memory.found(["React Router", "checkout", "JWT"], mode="text")}
+    logs = {row["path"]: row["project"] for row in memory.search_rows(["React Router", "checkout", "JWT"], mode="text")}
     shop = memory.person.claude_log("00000002-0000-4000-8000-000000000000", "-work-shop")
     assert logs == {str(shop): "shop"}
-    both = {row["project"] for row in memory.found(["jwt", "expiry"], mode="text")}
+    both = {row["project"] for row in memory.search_rows(["jwt", "expiry"], mode="text")}
     assert both == {"shop"}
-    assert {row["project"] for row in memory.found(["jwt", "token"], mode="text")} == {"api"}
-    assert memory.found(["React Router", "stratification"], mode="text") == []
+    assert {row["project"] for row in memory.search_rows(["jwt", "token"], mode="text")} == {"api"}
+    assert memory.search_rows(["React Router", "stratification"], mode="text") == []
 
 
 @pytest.mark.parametrize("mode", ["text", "vector", "both"])
 def test_a_conversation_without_one_of_the_concepts_is_not_found(memory: Memory, mode: str) -> None:
-    found = {row["project"] for row in memory.found(["lavender seeds", "access tokens"], mode=mode)}
+    found = {row["project"] for row in memory.search_rows(["lavender seeds", "access tokens"], mode=mode)}
     assert found == set()
 
 
 def test_conversations_come_under_the_headings_of_the_contract(memory: Memory) -> None:
     """C2 and C12."""
     text = memory.text("search", query=["React Router", "checkout"], mode="text")
-    (row,) = memory.found(["React Router", "checkout"], mode="text")
+    (row,) = memory.search_rows(["React Router", "checkout"], mode="text")
     assert list(row) == CONVERSATION
     assert text == (
         f"## Search Results (1 conversation)\n{QUOTED}\n\n"
@@ -334,16 +336,16 @@ def test_conversations_come_under_the_headings_of_the_contract(memory: Memory) -
 def test_conversations_are_narrowed_by_project_and_date(memory: Memory) -> None:
     """C8 and C9, of those filters that an array takes."""
     pair = ["jwt", "had nothing to do"]
-    assert [row["date"] for row in memory.found(pair, mode="text")] == ["2026-01-15"]
-    assert memory.found(pair, mode="text", projects=["API", "garden"]) == []
-    assert len(memory.found(pair, mode="text", projects=["Shop"])) == 1
-    assert len(memory.found(pair, mode="text", after="2026-01-15", before="2026-01-16")) == 1
-    assert memory.found(pair, mode="text", before="2026-01-15") == []
-    assert memory.found(pair, mode="text", after="2026-01-16") == []
+    assert [row["date"] for row in memory.search_rows(pair, mode="text")] == ["2026-01-15"]
+    assert memory.search_rows(pair, mode="text", projects=["API", "garden"]) == []
+    assert len(memory.search_rows(pair, mode="text", projects=["Shop"])) == 1
+    assert len(memory.search_rows(pair, mode="text", after="2026-01-15", before="2026-01-16")) == 1
+    assert memory.search_rows(pair, mode="text", before="2026-01-15") == []
+    assert memory.search_rows(pair, mode="text", after="2026-01-16") == []
 
 
 def test_the_path_of_every_conversation_can_be_read(memory: Memory) -> None:
-    rows = memory.found(["jwt", "token"], limit=50)
+    rows = memory.search_rows(["jwt", "token"], limit=50)
     assert rows
     for row in rows:
         assert f"# Project: {row['project']}\n" in memory.text("read", path=row["path"])

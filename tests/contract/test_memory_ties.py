@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Person
-from tests.contract.memory_client import opened, speaker, tell
+from tests.contract.memory_client import connect_memory, session_writer, write_session
 
 pytestmark = pytest.mark.process
 
@@ -13,12 +13,14 @@ DAYS = ("2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04")
 def test_conversations_of_equal_shown_scores_are_newest_first(person: Person) -> None:
     """Their scores differ behind the decimals that are shown: one says a little more than the other."""
     for number, day in enumerate(DAYS, 1):
-        log = speaker(number, "wharf")
+        log = session_writer(number, "wharf")
         more = " and so on" * (20 + number)
-        tell(person, number, "wharf", day, [log.prompt(f"the bollard needs a hawser{more}"), log.says("It has one.")])
+        write_session(
+            person, number, "wharf", day, [log.prompt(f"the bollard needs a hawser{more}"), log.says("It has one.")]
+        )
     person.run("sync")
-    with opened(person) as memory:
-        rows = memory.found(["bollard", "hawser"])
+    with connect_memory(person) as memory:
+        rows = memory.search_rows(["bollard", "hawser"])
         shown = [(row["score"], row["date"]) for row in rows]
         assert len({score for score, _ in shown}) < len(shown) == len(DAYS), "some share a score"
         assert shown == sorted(shown, reverse=True)

@@ -10,14 +10,14 @@ from mcp.types import TextContent
 
 from tests.conftest import Person
 from tests.contract.history_client import hints_of
-from tests.contract.memory_client import TOKEN, TOOLS, Memory, opened
+from tests.contract.memory_client import TOKEN, TOOLS, Memory, connect_memory
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with opened(Person(tmp_path_factory.mktemp("memory"))) as client:
+    with connect_memory(Person(tmp_path_factory.mktemp("memory"))) as client:
         yield client
 
 
@@ -34,7 +34,7 @@ def test_the_tools_of_the_memory_are_listed_with_what_they_may_do(memory: Memory
 
 
 def test_the_definitions_of_the_memory_tools_cost_less_than_2500_tokens(person: Person) -> None:
-    with opened(person, "--toolsets", "memory") as alone:
+    with connect_memory(person, "--toolsets", "memory") as alone:
         tools = alone.portal.call(alone.client.list_tools).tools
     assert [tool.name for tool in tools] == TOOLS
     whole = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
@@ -71,7 +71,7 @@ def test_a_prompt_that_cannot_be_given_is_refused_in_words(memory: Memory, name:
 
 
 def test_without_the_memory_tools_there_is_no_prompt_for_them(person: Person) -> None:
-    with opened(person, "--toolsets", "history") as history:
+    with connect_memory(person, "--toolsets", "history") as history:
         assert history.portal.call(history.client.list_prompts).prompts == []
 
 

@@ -10,7 +10,7 @@ from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
 from tests.contract.memory_archive import SESSIONS
-from tests.contract.memory_client import OBSERVATION, Memory, opened, speaker, tell
+from tests.contract.memory_client import OBSERVATION, Memory, connect_memory, session_writer, write_session
 from tests.e2e.processes import until
 
 pytestmark = pytest.mark.process
@@ -22,7 +22,7 @@ DEADLINE = "the request took longer than its deadline"
 
 def settle(person: Person) -> Person:
     for number, project, day, story in SESSIONS:
-        tell(person, number, project, day, story(speaker(number, project)))
+        write_session(person, number, project, day, story(session_writer(number, project)))
     person.state.mkdir(mode=0o700)
     return person
 
@@ -51,7 +51,7 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     paths = {"NOWHERE": str(folder / "nowhere"), "DAMAGED": str(damaged)}
     choose(person, **{name: paths.get(value, value) for name, value in FAULTS[request.param].items()})
     person.run("sync")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         yield client
 
 
@@ -73,7 +73,7 @@ def test_without_a_model_everything_else_works(memory: Memory) -> None:
     identity = memory.record(type="test", title="Sextant", evidence_ids=[memory.evidence("Which seeds need")])
     assert memory.titles("sextant")[:1] == ["Sextant"]
     assert "Sextant" in memory.text("get_observations", ids=[identity])
-    assert memory.text("read", path=memory.found("sextant")[0]["path"])
+    assert memory.text("read", path=memory.search_rows("sextant")[0]["path"])
     assert memory.hits("tokens")
 
 
@@ -138,9 +138,9 @@ def test_damaged_vectors_are_made_anew(person: Person, damage: str) -> None:
     for path in vector_files(person):
         DAMAGES[damage](path)
     assert person.run("distil", "--again").stdout.endswith(" observations.\n")
-    with opened(person) as client:
-        assert client.found("authentication of people signing in", mode="vector")
-        assert client.found(["access tokens", "server sessions"], mode="vector")
+    with connect_memory(person) as client:
+        assert client.search_rows("authentication of people signing in", mode="vector")
+        assert client.search_rows(["access tokens", "server sessions"], mode="vector")
 
 
 def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> None:
@@ -148,13 +148,13 @@ def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> N
     person = settle(Person(tmp_path))
     person.run("sync")
     choose(person, model="endpoint", url="http://127.0.0.1:9/v1", name="x")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         assert client.text("search", query="JWT access tokens").startswith("## Search Results (")
         person.run("distil")
         assert client.text("search", query="JWT access tokens").startswith("## Search Results (")
     (person.state / "settings.toml").unlink()
     person.run("distil")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         text = client.text("search", query="authentication of people signing in", mode="vector")
         assert OBSERVATION.search(text)
         assert "\nNote: " not in text
@@ -163,7 +163,7 @@ def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> N
 def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Path) -> None:
     person = settle(Person(tmp_path))
     person.sync()
-    with opened(person) as client:
+    with connect_memory(person) as client:
         text = client.text("search", query="JWT access tokens")
         assert (
             text
@@ -178,8 +178,8 @@ def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Pa
 
 
 def test_a_request_whose_time_is_up_is_an_error_in_words(person: Person) -> None:
-    with opened(person, RECOLLECT_DEADLINE_MS="0") as client:
+    with connect_memory(person, RECOLLECT_DEADLINE_MS="0") as client:
         assert client.refusal("search", query="lantern") == DEADLINE
         assert client.refusal("search", query=["jwt", "token"]) == DEADLINE
-        assert client.refusal("read", path=str(person.claude_log(speaker(1, "api").session, "-work-api"))) == DEADLINE
+        assert client.refusal("read", path=str(person.claude_log(session_writer(1, "api").session, "-work-api"))) == DEADLINE
         assert client.refusal("search", query="x") == "Query must be at least 2 characters"

@@ -12,7 +12,7 @@ from recollect.model import Observation
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store.memory import AGENT, Memory, ObservedPlace
 from tests.conftest import Person
-from tests.contract.memory_client import OBSERVATION, speaker, tell
+from tests.contract.memory_client import OBSERVATION, session_writer, write_session
 
 FEW, MANY = 60, 1_200
 MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one for each of ten results
@@ -20,8 +20,8 @@ MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one fo
 
 def settle(person: Person, observations: int) -> LiveRealm:
     """A realm with one session and so many observations of it."""
-    said = speaker(1, "mill")
-    path = tell(person, 1, "mill", "2026-01-10", [said.prompt("Grind the barley"), said.says("Ground.")])
+    said = session_writer(1, "mill")
+    path = write_session(person, 1, "mill", "2026-01-10", [said.prompt("Grind the barley"), said.says("Ground.")])
     person.sync()
     with closing(Memory(person.realm, writable=True)) as memory, memory.transaction():
         realm = LiveRealm(person.settings())

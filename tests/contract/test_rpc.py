@@ -27,14 +27,14 @@ def rpc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawRpc]:
         yield server
 
 
-def heard(rpc: RawRpc, line: str | bytes) -> Any:
+def reply_to(rpc: RawRpc, line: str | bytes) -> Any:
     rpc.say(line)
     return rpc.hear()
 
 
-def refused(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
+def error_of(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
     """The id and the code of the error that a line is answered with."""
-    answer = heard(rpc, line)
+    answer = reply_to(rpc, line)
     assert answer["jsonrpc"] == "2.0"
     assert answer["error"]["message"]
     return answer["id"], answer["error"]["code"]
@@ -118,13 +118,13 @@ def test_a_turn_that_fails_has_its_number_and_its_session(rpc: RawRpc) -> None:
 
 @pytest.mark.parametrize("params", ["[]", "[1]", '"text"', "7", "true"])
 def test_params_are_an_object_or_absent(rpc: RawRpc, params: str) -> None:
-    answer = heard(rpc, f'{{"jsonrpc":"2.0","id":"p","method":"session/list","params":{params}}}')
+    answer = reply_to(rpc, f'{{"jsonrpc":"2.0","id":"p","method":"session/list","params":{params}}}')
     assert (answer["id"], answer["error"]["code"]) == ("p", INVALID_PARAMS)
     assert answer["error"]["data"] == {"code": "INVALID_PARAMS"}
 
 
 def test_null_params_are_none(rpc: RawRpc) -> None:
-    assert "result" in heard(rpc, '{"jsonrpc":"2.0","id":"n","method":"config/get","params":null}')
+    assert "result" in reply_to(rpc, '{"jsonrpc":"2.0","id":"n","method":"config/get","params":null}')
 
 
 # ---- what is no request
@@ -139,7 +139,7 @@ def test_null_params_are_none(rpc: RawRpc) -> None:
     ids=range(10),
 )  # fmt: skip
 def test_a_broken_line_is_a_parse_error_without_an_id(rpc: RawRpc, line: bytes) -> None:
-    assert refused(rpc, line) == (None, PARSE_ERROR)
+    assert error_of(rpc, line) == (None, PARSE_ERROR)
 
 
 @pytest.mark.parametrize("line", ["1", '"ping"', "null", "true", "{}", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
@@ -147,13 +147,13 @@ def test_a_broken_line_is_a_parse_error_without_an_id(rpc: RawRpc, line: bytes) 
     '{"jsonrpc":"2.0","id":null,"method":"ping"}', '{"jsonrpc":"2.0","id":true,"method":"ping"}',
     '{"jsonrpc":"2.0","id":{},"method":"ping"}', '{"jsonrpc":"2.0","id":[1],"method":"ping"}'])  # fmt: skip
 def test_what_is_no_request_is_refused_without_an_id(rpc: RawRpc, line: str) -> None:
-    assert refused(rpc, line) == (None, INVALID_REQUEST)
+    assert error_of(rpc, line) == (None, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("line", ['{"jsonrpc":"2.0","id":5}', '{"id":5,"method":"ping"}', '{"jsonrpc":"2.0","id":5,"method":[]}',
     '{"jsonrpc":"2.0","id":5,"result":{}}'])  # fmt: skip
 def test_what_is_no_request_but_has_an_id_is_refused_with_it(rpc: RawRpc, line: str) -> None:
-    assert refused(rpc, line) == (5, INVALID_REQUEST)
+    assert error_of(rpc, line) == (5, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("method", ["nope", "", "session", "session/", "SESSION/LIST", "session/create ", "meerkat_list"])
@@ -163,21 +163,21 @@ def test_an_unknown_method_is_refused(rpc: RawRpc, method: str) -> None:
 
 def test_notifications_are_carried_out_and_never_answered(rpc: RawRpc) -> None:
     before = rpc.result("config/get")["generation"]
-    rpc.heard.clear()
+    rpc.earlier_messages.clear()
     rpc.say('{"jsonrpc":"2.0","method":"config/patch","params":{"patch":{"noted":1}}}')
     rpc.say('{"jsonrpc":"2.0","method":"no/such/method"}')
     rpc.say('{"jsonrpc":"2.0","method":"session/read","params":[1]}')
     rpc.say('{"jsonrpc":"2.0","method":"session/read","params":{"session_id":1}}')
     rpc.say("")
     while rpc.result("config/get")["generation"] == before:
-        assert rpc.heard == []
+        assert rpc.earlier_messages == []
     assert rpc.result("config/get")["config"]["noted"] == 1
-    assert rpc.heard == []
+    assert rpc.earlier_messages == []
 
 
 def test_ids_come_back_as_they_were(rpc: RawRpc) -> None:
     for identity in (0, -1, 2**53, "", "ä", "a" * 1000, 1.5):
-        assert heard(rpc, json.dumps({"jsonrpc": "2.0", "id": identity, "method": "ping"}))["id"] == identity
+        assert reply_to(rpc, json.dumps({"jsonrpc": "2.0", "id": identity, "method": "ping"}))["id"] == identity
 
 
 def test_half_a_surrogate_pair_is_taken(rpc: RawRpc) -> None:
@@ -205,7 +205,7 @@ def test_nothing_that_is_sent_ends_the_server(rpc: RawRpc, sent: list[bytes]) ->
     for line in sent:
         rpc.say(line)
     assert rpc.request("ping")["result"] == {}
-    rpc.heard.clear()
+    rpc.earlier_messages.clear()
 
 
 # ---- lines
@@ -238,7 +238,7 @@ def test_a_message_that_is_too_long_is_refused_and_not_kept(person: Person) -> N
         before = peak(rpc.process.pid)
         for _ in range(3 * (MAX_BYTES >> 20)):
             rpc.process.stdin.write(b"x" * (1 << 20))  # type: ignore[union-attr]
-        assert refused(rpc, b"") == (None, INVALID_REQUEST)
+        assert error_of(rpc, b"") == (None, INVALID_REQUEST)
         assert peak(rpc.process.pid) - before < (3 * MAX_BYTES // 2) >> 10
         assert "result" in rpc.request("ping")
 

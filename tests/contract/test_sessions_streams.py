@@ -83,7 +83,7 @@ def test_events_come_before_the_answer_to_whoever_asked(person: Person) -> None:
         assert "".join(event["delta"] for event in events if event["type"] == "text_delta") == "one two"
         assert events[-1]["type"] == "turn_completed"
         assert events[-1]["text"] == ran["text"]
-        rpc.heard.clear()
+        rpc.earlier_messages.clear()
         rpc.result("turn/start", session_id=ran["session_id"], prompt="three")
         check_order(rpc.events(), ran["session_id"], first=len(events) + 1)
 

@@ -14,7 +14,7 @@ from recollect.settings import Settings
 from recollect.sources import Source, all_sources, read_head
 from recollect.store import Reader, archive_path
 from tests.contract.source_cases import Machine, every_case, every_source, expected, logs_of
-from tests.golden import became, cases, lay_out
+from tests.golden import cases, lay_out, synced_archive
 
 VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
 
@@ -33,7 +33,7 @@ def test_every_fixture_is_of_a_source_that_exists() -> None:
 
 @every_case
 def test_a_fixture_becomes_what_was_expected_with_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
-    assert became(case, tmp_path) == expected(case)
+    assert synced_archive(case, tmp_path) == expected(case)
     reader = Reader(archive_path(tmp_path / "realm"))
     assert set(reader.counts()) == {case.parent.name}
     reader.close()
@@ -55,7 +55,7 @@ def test_the_logs_of_a_fixture_are_recognised_wherever_they_lie(case: Path, tmp_
 
 @every_case
 def test_ids_do_not_depend_on_where_the_home_folder_is(case: Path, tmp_path: Path) -> None:
-    assert became(case, tmp_path / "elsewhere" / "deeper") == expected(case)
+    assert synced_archive(case, tmp_path / "elsewhere" / "deeper") == expected(case)
 
 
 @every_case

@@ -9,7 +9,7 @@ from tests.contract.trace_archive import (
     GULLS,
     NETS,
     PIER,
-    furnished,
+    serve_archive,
 )
 from tests.contract.trace_client import Trace
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 def test_the_home_has_sessions_of_two_agents_and_ids_that_begin_alike(trace: Trace) -> None:

@@ -18,9 +18,9 @@ from tests.contract.trace_archive import (
     SCRIPTS,
     SIXTY,
     STEPPED,
-    furnished,
+    serve_archive,
 )
-from tests.contract.trace_client import Trace, opened
+from tests.contract.trace_client import Trace, connect_trace
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -33,8 +33,8 @@ EVIL = "a\x1b[31mb\x1b]0;title\x07[bold]c[/]\x9b31m\x00\r\x7fd"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 def shown(trace: Trace, *arguments: str) -> str:
@@ -59,7 +59,7 @@ def test_with_json_every_command_prints_the_very_answer_of_its_tool(trace: Trace
         ("search", "marlinspike", "--cursor", cursor): ("search_event_previews", {"query": "marlinspike", "cursor": cursor}),
         ("search", "--", "--fathoms"): ("search_event_previews", {"query": "--fathoms"}),
         ("event", session[:8], "1"): ("get_event_details", {"session_id": session, "event_index": 1}),
-        ("event", trace.titled[NETS], "1"): ("get_event_details", {"session_id": session, "event_index": 1}),
+        ("event", trace.ids_by_title[NETS], "1"): ("get_event_details", {"session_id": session, "event_index": 1}),
         ("session", session): ("get_session_details", {"session_id": session}),
         ("session", session, "--level", "full"): ("get_session_details", {"session_id": session, "detail_level": "full"}),
         ("session", trace.ids[RIGGING], "--level", "turns", "--reasoning"): (
@@ -210,7 +210,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
     ]
     write(person.claude_log(log.session), lines)
     person.sync()
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         yield trace
 
 

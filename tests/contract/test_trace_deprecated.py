@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.trace_archive import DEPTHS, ESCAPES, EVERYWHERE, GULLS, LEDGER, LEDGER_OUTPUT, QUOTED, furnished
+from tests.contract.trace_archive import DEPTHS, ESCAPES, EVERYWHERE, GULLS, LEDGER, LEDGER_OUTPUT, QUOTED, serve_archive
 from tests.contract.trace_client import EVENT_TYPES, HINT, Trace, place
 
 pytestmark = pytest.mark.process
@@ -17,8 +17,8 @@ HEAD = ["session_id", "event_index", "timestamp", "event_type"]
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 def about(answer: Any, name: str) -> list[str]:

@@ -27,7 +27,7 @@ from tests.contract.trace_archive import (
     SIGN_TEXTS,
     SIGNALS,
     SIGNS,
-    furnished,
+    serve_archive,
 )
 from tests.contract.trace_client import EVENT_TYPES, Trace
 
@@ -40,8 +40,8 @@ CLAUDE, GPT = {"model": "claude-sonnet-4-5"}, {"model": "gpt-5"}
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 # ---- payloads

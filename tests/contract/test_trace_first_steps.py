@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Person
-from tests.contract.trace_client import Trace, opened
+from tests.contract.trace_client import Trace, connect_trace
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -19,7 +19,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
     spoken = [log.prompt("Trim the jib"), log.calls("Bash", "t1", command="trim --jib"), log.result("t1", "jib trimmed")]
     write(person.claude_log(log.session), [*spoken, log.says("Done with the JIB.")])
     person.sync()
-    with opened(person) as client:
+    with connect_trace(person) as client:
         yield client
 
 
@@ -37,5 +37,5 @@ def test_from_a_string_to_its_events_and_from_there_to_their_session(trace: Trac
 
 def test_the_families_name_a_session_by_the_same_bits(trace: Trace) -> None:
     (title,) = trace.ids
-    assert trace.titled[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
+    assert trace.ids_by_title[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
     assert trace.matches("jib")[0]["session_id"] == trace.ids[title]

@@ -23,11 +23,11 @@ from tests.contract.trace_archive import (
     QUOTED,
     SIGN_TEXTS,
     WORST,
-    furnished,
     gulls,
-    indexed,
+    serve_archive,
+    serve_indexed_archive,
 )
-from tests.contract.trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, opened, place, size, texts_in
+from tests.contract.trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, connect_trace, place, size, texts_in
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -36,10 +36,10 @@ SEARCH = "search_event_previews"
 PREVIEW, PAGE = 300, 15 * KB  # characters of a preview, bytes of ten matches
 
 
-@pytest.fixture(scope="module", params=[furnished, indexed], ids=["looked through", "indexed"])
+@pytest.fixture(scope="module", params=[serve_archive, serve_indexed_archive], ids=["looked through", "indexed"])
 def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with request.param(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with request.param(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 # ---- what is found
@@ -48,7 +48,7 @@ def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> list[Answer]:
     """Every event of the home, opened one by one. The same logs have the same ids wherever they are read."""
-    with furnished(tmp_path_factory.mktemp("everything")) as trace:
+    with serve_archive(tmp_path_factory.mktemp("everything")) as trace:
         return [event for title in trace.ids for event in trace.every_event(title)]
 
 
@@ -201,7 +201,7 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
 
     for number in range(10, 15):
         tell(number)
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         before = trace.places("gull")
         found, cursor, newer, older = [], dict[str, Any](), iter(range(20, 40)), iter(range(9, 0, -1))
         while True:
@@ -274,7 +274,7 @@ def test_a_match_at_the_very_end_of_a_text_that_takes_much_room_is_shown(person:
     texts = [before * count + "knell" + after * count for count in (100, 140, 147, 148, 250, 1_000)]
     write(person.claude_log(log.session), [log.prompt("Ring"), *(log.says(text) for text in texts)])
     person.sync()
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         for lead, rest in ((0, 0), (0, 100), (100, 0), (97, 98)):
             query = before * lead + "knell" + after * rest
             answer = trace.answer(SEARCH, query=query)
@@ -287,7 +287,7 @@ def test_a_match_behind_letters_that_grow_when_they_are_folded_is_shown(person: 
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Take a sight"), log.says("ß" * 900 + "Sextant" + "ﬃ" * 900)])
     person.sync()
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         previews = {query: trace.matches(query)[0]["preview"] for query in ("sextant", "ssSEXTANTff", "ffiffi")}
     assert all(query.casefold() in preview.casefold() for query, preview in previews.items())
     assert previews["sextant"].startswith("…ßßß") and previews["sextant"].endswith("ﬃﬃ…")

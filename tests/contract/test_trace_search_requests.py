@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.trace_archive import EVERYWHERE, furnished
+from tests.contract.trace_archive import EVERYWHERE, serve_archive
 from tests.contract.trace_client import EVENT_TYPES, Trace
 
 pytestmark = pytest.mark.process
@@ -15,8 +15,8 @@ SEARCH = "search_event_previews"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 # ---- queries, limits and filters

@@ -17,8 +17,8 @@ from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_path
 from tests.conftest import Person
 from tests.contract.history_client import hints_of, text_of
-from tests.contract.trace_archive import EVERYWHERE, NETS, RIGGING, SIXTY, furnish_first, furnished, index
-from tests.contract.trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, opened
+from tests.contract.trace_archive import EVERYWHERE, NETS, RIGGING, SIXTY, build_ngram_index, serve_archive, sync_first_logs
+from tests.contract.trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, connect_trace
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -29,8 +29,8 @@ ALL_TOOLS = 6_000  # tokens of what a model is told of the tools of all families
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -258,10 +258,10 @@ def test_past_its_deadline_a_tool_says_so_and_may_be_asked_again(small: tuple[Pe
 def test_a_deadline_may_be_set_from_outside(person: Person) -> None:
     """A40: by the environment, and by the config of a realm."""
     spoken(person)
-    with opened(person, RECOLLECT_DEADLINE_MS="0") as late:
+    with connect_trace(person, RECOLLECT_DEADLINE_MS="0") as late:
         timed_out = late.error("search_event_previews", query="jib")
     (person.realm / "config.json").write_text('{"deadline_ms": 0}')
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         configured = trace.error("search_event_previews", query="jib")
         (person.realm / "config.json").unlink()
         found = trace.matches("jib")
@@ -291,7 +291,7 @@ def test_an_archive_that_breaks_under_a_running_server_is_an_internal_error(
 ) -> None:
     """Every time and for every tool; it may be asked again, and a bad request is refused all the same."""
     spoken(person)
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         session = trace.matches("jib")[0]["session_id"]
         breaks(archive_path(person.realm))
         errors = [trace.error(tool, **arguments) for tool, arguments in sensible(session).items() for _ in range(2)]
@@ -303,7 +303,7 @@ def test_an_archive_that_breaks_under_a_running_server_is_an_internal_error(
 def test_an_archive_that_is_gone_has_nothing_in_it(person: Person) -> None:
     """As history has it: a new one begins, and the server fills it with the next sync."""
     spoken(person)
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         session = trace.matches("jib")[0]["session_id"]
         shutil.rmtree(person.realm)
         assert trace.matches("jib") == []
@@ -325,12 +325,12 @@ def lose_its_parts(folder: Path) -> None:
 @pytest.mark.parametrize("breaks", [shutil.rmtree, corrupt, lose_its_parts], ids=lambda one: one.__name__)
 def test_an_index_that_breaks_is_done_without(person: Person, breaks: Callable[[Path], None]) -> None:
     """Under a running server, and before one starts."""
-    index(furnish_first(person))
-    with opened(person) as trace:
+    build_ngram_index(sync_first_logs(person))
+    with connect_trace(person) as trace:
         before = trace.places("marlinspike"), trace.places("gull")
         breaks(NGRAMS.folder(person.realm))
         running = trace.places("marlinspike"), trace.places("gull")
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         after = trace.places("marlinspike"), trace.places("gull")
     assert before == running == after
     assert all(before)

@@ -22,10 +22,10 @@ from tests.contract.trace_archive import (
     SIXTY,
     STEPPED,
     WORST_TITLE,
-    furnished,
+    serve_archive,
     stepped,
 )
-from tests.contract.trace_client import KB, LEVELS, Answer, Trace, opened, size
+from tests.contract.trace_client import KB, LEVELS, Answer, Trace, connect_trace, size
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.process
@@ -42,8 +42,8 @@ PROMPT, SHORT = 200, 500  # characters of a prompt at `summary`, of reasoning an
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 def answered(trace: Trace, title: str, level: str, **more: Any) -> Answer:
@@ -282,7 +282,7 @@ def test_a_giant_turn_hides_neither_how_a_session_began_nor_how_it_ended(person:
     turns = [stepped(log) if turn == giant else [log.prompt(f"turn {turn}"), log.says("Yes.")] for turn in range(10)]
     write(person.claude_log(log.session), [record for turn in turns for record in turn])
     person.sync()
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         (title,) = trace.ids
         answers = {level: answered(trace, title, level) for level in ("turns", "steps")}
     for level, answer in answers.items():
@@ -309,7 +309,7 @@ def test_an_answer_of_just_its_size_is_whole_and_with_one_byte_more_it_is_cut(
         return trace.answer(SESSION, session_id=session, detail_level=level)
 
     most = BUDGET_KB[level] * KB
-    with opened(person) as trace:
+    with connect_trace(person) as trace:
         room = most - size(ask(trace, 1, 0))
         just, over = ask(trace, 2, room), ask(trace, 3, room + 1)
     assert (size(just), "warnings" in just) == (most, False)
@@ -370,7 +370,7 @@ def test_wildcards_and_blanks_are_no_id(trace: Trace, name: str) -> None:
 
 
 def test_the_ids_of_another_family_are_none_of_this_one(trace: Trace) -> None:
-    reference = trace.titled[NETS]
+    reference = trace.ids_by_title[NETS]
     event = trace.open(trace.open(reference)["turns"][0]["id"])["events"][0]["id"]
     names: list[Any] = [reference, event, "turn:x", 5, 0, True, [], {}, ["0"]]
     for name in names:

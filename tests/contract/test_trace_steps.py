@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.trace_archive import CIRCLES, DEPTHS, NEARLY, NETS, RIGGING, SCRIPTS, SIGNALS, STORM, TIDE, furnished
+from tests.contract.trace_archive import CIRCLES, DEPTHS, NEARLY, NETS, RIGGING, SCRIPTS, SIGNALS, STORM, TIDE, serve_archive
 from tests.contract.trace_client import Answer, Trace
 
 pytestmark = pytest.mark.process
@@ -15,8 +15,8 @@ Told = tuple[str | None, str | None, list[tuple[str, str, str | None]], str]  # 
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
+    with serve_archive(tmp_path_factory.mktemp("trace")) as client:
+        yield client
 
 
 # ---- steps

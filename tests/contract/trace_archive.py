@@ -11,7 +11,7 @@ from typing import Any
 from recollect.index.ngrams import NGRAMS
 from tests.conftest import Person
 from tests.contract.history_archive import Codex
-from tests.contract.trace_client import Trace, opened
+from tests.contract.trace_client import Trace, connect_trace
 from tests.logs import Claude, write
 
 Record = dict[str, Any]
@@ -331,7 +331,7 @@ def pier(log: Codex) -> list[Record]:
 # ---- the home itself
 
 
-def furnish_first(person: Person) -> Person:
+def sync_first_logs(person: Person) -> Person:
     """Nearly all sessions; of the last one of Claude Code only its beginning."""
     for number, story in enumerate(CLAUDE, 1):
         log = _claude(number)
@@ -342,7 +342,7 @@ def furnish_first(person: Person) -> Person:
     return person
 
 
-def furnish_rest(person: Person) -> Person:
+def sync_later_logs(person: Person) -> Person:
     """Two that began at the same moment, the end of one that was begun, and one that is older than most."""
     log = _claude(len(CLAUDE))
     write(person.claude_log(log.session), CLAUDE[-1](log))
@@ -362,7 +362,7 @@ def _claude(number: int, start: int | None = None) -> Claude:
 CROWD, CROWDED = "···", 5_000  # what nobody looks for, and events before the index of pieces is worth making
 
 
-def index(person: Person) -> None:
+def build_ngram_index(person: Person) -> None:
     """Have the index of pieces made of all that is there."""
     log = Claude("99999999-0000-4000-8000-000000000000")
     blocks = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": CROWD} for n in range(CROWDED)]
@@ -374,16 +374,16 @@ def index(person: Person) -> None:
 
 
 @contextmanager
-def furnished(folder: Path) -> Iterator[Trace]:
+def serve_archive(folder: Path) -> Iterator[Trace]:
     """The home with everything in it, read and served."""
-    with opened(furnish_rest(furnish_first(Person(folder)))) as trace:
+    with connect_trace(sync_later_logs(sync_first_logs(Person(folder)))) as trace:
         yield trace
 
 
 @contextmanager
-def indexed(folder: Path) -> Iterator[Trace]:
+def serve_indexed_archive(folder: Path) -> Iterator[Trace]:
     """The same home, of which the index of pieces knows the first part; of one session it knows a part."""
-    person = furnish_first(Person(folder))
-    index(person)
-    with opened(furnish_rest(person)) as trace:
+    person = sync_first_logs(Person(folder))
+    build_ngram_index(person)
+    with connect_trace(sync_later_logs(person)) as trace:
         yield trace

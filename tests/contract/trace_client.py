@@ -90,7 +90,7 @@ class Trace(History):
     @cached_property
     def ids(self) -> dict[str, str]:
         """Session ids by title, as this family shows them."""
-        return {title: str(uuid.UUID(found.removeprefix("session:"))) for title, found in self.titled.items()}
+        return {title: str(uuid.UUID(identity.removeprefix("session:"))) for title, identity in self.ids_by_title.items()}
 
     def details(self, title: str, level: str | None = None, **more: Any) -> Any:
         depth = {"detail_level": level} if level else {}
@@ -121,7 +121,7 @@ def size(answer: Any) -> int:
 
 
 @contextmanager
-def opened(person: Person, *options: str, **env: str) -> Iterator[Trace]:
+def connect_trace(person: Person, *options: str, **env: str) -> Iterator[Trace]:
     """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.memory_client import TOKEN, Memory, Record, opened, speaker, tell
+from tests.contract.memory_client import TOKEN, Memory, Record, connect_memory, session_writer, write_session
 from tests.logs import Claude
 
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones.\n"
@@ -40,14 +40,16 @@ def uploads(log: Claude, number: int) -> list[Record]:
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     person = Person(tmp_path_factory.mktemp("asked"))
     for number in range(1, 13):
-        tell(person, number, f"p{number}", f"2026-01-{number:02d}", uploads(speaker(number, f"p{number}"), number))
+        write_session(
+            person, number, f"p{number}", f"2026-01-{number:02d}", uploads(session_writer(number, f"p{number}"), number)
+        )
     person.run("sync")
     return person
 
 
 @pytest.fixture(scope="module")
 def memory(person: Person) -> Iterator[Memory]:
-    with opened(person) as client:
+    with connect_memory(person) as client:
         yield client
 
 

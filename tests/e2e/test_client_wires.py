@@ -14,8 +14,8 @@ import pytest
 
 from recollect.client import Client, ConnectionLost, RequestCancelled, SessionBusy, StreamTruncated, TextDelta, TurnStarted
 from recollect.client._child_process import ChildConnection, SpawnOptions
-from tests.clients import MANNERS, WIRES, Place, served
-from tests.conftest import Person, unmeasured
+from tests.clients import MANNERS, WIRES, RunningServer, running_server
+from tests.conftest import Person, without_coverage
 from tests.e2e.processes import is_alive, until
 
 CAT = ["cat"]
@@ -49,14 +49,14 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with served(Person(tmp_path / "served")) as (place, _):
+def place(tmp_path: Path) -> Iterator[RunningServer]:
+    with running_server(Person(tmp_path / "served")) as (place, _):
         yield place
 
 
 @pytest.fixture(params=[(wire, manner) for wire in WIRES for manner in MANNERS], ids="-".join)
-def opened(request: pytest.FixtureRequest, place: Place) -> Callable[[], Any]:
-    return lambda: place.opened(*request.param)
+def opened(request: pytest.FixtureRequest, place: RunningServer) -> Callable[[], Any]:
+    return lambda: place.open_client(*request.param)
 
 
 async def said(stream: Any) -> str:
@@ -73,8 +73,8 @@ async def said(stream: Any) -> str:
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("manner", MANNERS)
 def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner: str, tmp_path: Path) -> None:
-    async def case(place: Place) -> None:
-        async with place.opened(wire, manner) as client:
+    async def case(place: RunningServer) -> None:
+        async with place.open_client(wire, manner) as client:
             server = await _pid(client, place)
             streamed, awaited = [await client.create_deferred_session(command=HANGS) for _ in range(2)]
             turn = streamed.stream("x")
@@ -98,11 +98,11 @@ def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner:
             for agent in agents:  # nobody looks after them any more
                 os.killpg(agent, signal.SIGKILL)
 
-    with served(Person(tmp_path)) as (place, _):
+    with running_server(Person(tmp_path)) as (place, _):
         asyncio.run(case(place))
 
 
-async def _pid(client: Any, place: Place) -> int:
+async def _pid(client: Any, place: RunningServer) -> int:
     """The process that answers."""
     instances = (await client.realm(place.realm)).instances
     return next(int(one.pid) for one in instances if one.instance_id == client.server.instance_id)
@@ -274,7 +274,7 @@ with Client.spawn() as client:
     print(session.start_turn("on", command=["cat"]).text)
 """
     command = [sys.executable, "-c", code]
-    env = unmeasured(person.env)
+    env = without_coverage(person.env)
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, start_new_session=True)
     assert (done.stdout.split(), done.stderr) == (["True", "True", "on"], "")
 
@@ -283,9 +283,9 @@ with Client.spawn() as client:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: Place) -> None:
+def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: RunningServer) -> None:
     async def case() -> None:
-        async with place.opened(wire, "async") as client:
+        async with place.open_client(wire, "async") as client:
             session = await client.create_deferred_session(command=HANGS)
             waiting = asyncio.ensure_future(session.start_turn("x"))
             while not (await session.read()).is_active:
@@ -313,11 +313,11 @@ def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: Place) ->
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_who_was_cancelled_hears_no_more(wire: str, place: Place) -> None:
+def test_who_was_cancelled_hears_no_more(wire: str, place: RunningServer) -> None:
     """Nor is anything kept for who will never look."""
 
     async def case() -> None:
-        async with place.opened(wire, "async") as client:
+        async with place.open_client(wire, "async") as client:
             session = await client.create_deferred_session(command=HANGS)
             heard: list[Any] = []
             given = {"session_id": session.id, "prompt": "x"}
@@ -354,11 +354,11 @@ def test_a_turn_asked_for_right_after_an_interrupt_hears_only_itself(opened: Cal
 # ---- much, and slowly
 
 
-def test_who_reads_too_slowly_is_told_how_much_is_missing(place: Place) -> None:
+def test_who_reads_too_slowly_is_told_how_much_is_missing(place: RunningServer) -> None:
     """M46. What is missing is missing in the numbers, too; the turn waits for nobody."""
 
     async def case(wire: str, watcher: Client) -> None:
-        async with place.opened(wire, "async") as client:
+        async with place.open_client(wire, "async") as client:
             command = [sys.executable, "-c", TALKATIVE + CHUNKS + ENDS, "12000", "2000"]
             session = await client.create_deferred_session(runner="acp", command=command)
             turn = session.stream("x")
@@ -397,11 +397,11 @@ def test_what_nobody_has_looked_at_yet_is_kept(opened: Callable[[], Any]) -> Non
     asyncio.run(case())
 
 
-def test_a_history_of_ten_thousand_messages_is_read_page_by_page(place: Place) -> None:
+def test_a_history_of_ten_thousand_messages_is_read_page_by_page(place: RunningServer) -> None:
     """M15."""
 
     async def case(wire: str, manner: str, session_id: str) -> None:
-        async with place.opened(wire, manner) as client:
+        async with place.open_client(wire, manner) as client:
             session = client.session(session_id)
             page = await session.history(offset=9_999, limit=1_000)
             assert (page.message_count, len(page.messages), page.has_more) == (10_002, 3, False)
@@ -423,9 +423,9 @@ def test_a_history_of_ten_thousand_messages_is_read_page_by_page(place: Place) -
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: Place) -> None:
+def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: RunningServer) -> None:
     async def case() -> None:
-        async with place.opened("http", manner) as client, place.opened("tcp", "async") as other:
+        async with place.open_client("http", manner) as client, place.open_client("tcp", "async") as other:
             session = await client.create_session("before", command=CAT)
             heard: list[Any] = []
 
@@ -454,7 +454,7 @@ def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: Pla
     asyncio.run(case())
 
 
-def test_to_leave_the_events_of_others_lets_go_of_them(place: Place) -> None:
+def test_to_leave_the_events_of_others_lets_go_of_them(place: RunningServer) -> None:
     with Client.http(place.url, place.token) as client:
         session = client.create_session("x", command=CAT)
         for _ in range(3):

@@ -17,7 +17,7 @@ from recollect.index.words import prepare, words
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory, ObservationFilters
-from tests.chat import Answer, Chat, chatting, refuses, says
+from tests.chat import Answer, Chat, chat_error, chat_reply, chat_server
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions
 from tests.e2e.extraction import REPORT, configure, observation, remembered, three_turns, turn
@@ -29,7 +29,7 @@ SECOND, THIRD = "22222222-2222-4222-8222-222222222222", "33333333-3333-4333-8333
 
 
 def tells(*observations: dict[str, Any], cost: tuple[int, int] | None = None) -> Answer:
-    return says(json.dumps(observations), *(cost or (None, None)))
+    return chat_reply(json.dumps(observations), *(cost or (None, None)))
 
 
 def use(person: Person, chat: Chat, **more: Any) -> None:
@@ -44,7 +44,7 @@ def asked_for(chat: Chat) -> list[str]:
 @pytest.fixture
 def chat() -> Iterator[Chat]:
     """A model that observes one thing in every turn."""
-    with chatting(lambda body, place: tells(observation(f"Insight {place}"))) as chat:
+    with chat_server(lambda body, place: tells(observation(f"Insight {place}"))) as chat:
         yield chat
 
 
@@ -59,7 +59,7 @@ def test_a_dry_run_tells_the_cost_and_asks_nobody(person: Person, chat: Chat) ->
     assert told["tokens_in"] > 3 * 300
     assert told["tokens_out"] > 3 * 500
     assert told["fits_tokens"] <= 5_000
-    assert chat.asked == []
+    assert chat.requests == []
     assert not (person.realm / "memory.db").exists()
     assert "3 turns to read for tiny" in person.run("extract", "--dry-run").stdout
 
@@ -88,7 +88,7 @@ def test_the_newest_turns_are_read_first_whatever_their_session(person: Person, 
 
 def test_a_budget_is_never_exceeded_and_the_next_run_goes_on(person: Person) -> None:
     three_turns(person)
-    with chatting(tells(observation(), cost=(1_000, 500))) as chat:
+    with chat_server(tells(observation(), cost=(1_000, 500))) as chat:
         use(person, chat)
         first = person.json("extract", "--budget", "4500")
         assert (first["turns"], first["ended"]) == (2, "budget")
@@ -102,7 +102,7 @@ def test_a_budget_too_small_for_a_single_turn_reads_none(person: Person, chat: C
     three_turns(person)
     use(person, chat, budget=100)
     told = person.json("extract")
-    assert (told["turns"], told["ended"], chat.asked) == (0, "budget", [])
+    assert (told["turns"], told["ended"], chat.requests) == (0, "budget", [])
 
 
 def test_a_limit_of_turns_is_kept(person: Person, chat: Chat) -> None:
@@ -159,7 +159,7 @@ def test_slight_turns_cost_nothing(person: Person, chat: Chat) -> None:
     person.sync()
     use(person, chat)
     told = person.json("extract")
-    assert (told["turns"], told["trivial"], len(chat.asked)) == (1, 2, 1)
+    assert (told["turns"], told["trivial"], len(chat.requests)) == (1, 2, 1)
     assert person.json("extract")["trivial"] == 0
 
 
@@ -260,7 +260,7 @@ def test_an_observation_is_kept_with_its_evidence_and_who_made_it(person: Person
         type="BugFix", subtitle="Page cache", narrative="The key left out the locale.",
         facts=["The key is built in cache.py"], concepts=["cache", "locale"], evidence=["e4", "e1", "e99"],
     )  # fmt: skip
-    with chatting(tells(whole)) as chat:
+    with chat_server(tells(whole)) as chat:
         use(person, chat)
         told = person.json("extract")
     (row,) = remembered(person)
@@ -276,7 +276,7 @@ def test_an_observation_is_kept_with_its_evidence_and_who_made_it(person: Person
 
 def test_an_observation_is_found_by_its_words_and_those_around_it(person: Person) -> None:
     three_turns(person)
-    with chatting(tells(observation(narrative="Locales were mixed."))) as chat:
+    with chat_server(tells(observation(narrative="Locales were mixed."))) as chat:
         use(person, chat)
         person.run("extract", "--limit", "1")
     with closing(Memory(person.realm)) as memory:
@@ -296,7 +296,7 @@ def test_the_files_are_those_that_the_rules_saw(person: Person) -> None:
     person.sync()
     with Distiller(person.realm, person.settings(embedding=EmbeddingSettings(model="none")), person.env) as distiller:
         list(distiller.steps())
-    with chatting(tells(observation(files_modified=["invented.py"]))) as chat:
+    with chat_server(tells(observation(files_modified=["invented.py"]))) as chat:
         use(person, chat)
         person.run("extract")
     rules = [row for row in remembered(person) if row.made_by == "rules"]
@@ -317,7 +317,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_an_array_is_found_wherever_it_stands(person: Person, form: str) -> None:
     three_turns(person)
-    with chatting(says(FORMS[form].format(json.dumps([observation(facts=["a [b] c"])])))) as chat:
+    with chat_server(chat_reply(FORMS[form].format(json.dumps([observation(facts=["a [b] c"])])))) as chat:
         use(person, chat)
         told = person.json("extract", "--limit", "1")
     assert (told["observations"], told["nonsense"]) == (1, [])
@@ -337,7 +337,7 @@ NONSENSE = {
 @pytest.mark.parametrize("kind", NONSENSE)
 def test_nonsense_is_counted_named_and_not_paid_for_twice(person: Person, kind: str) -> None:
     three_turns(person)
-    with chatting(says(NONSENSE[kind], 10, 5)) as chat:
+    with chat_server(chat_reply(NONSENSE[kind], 10, 5)) as chat:
         use(person, chat)
         told = person.json("extract", "--limit", "1")
         assert (told["turns"], told["observations"], told["tokens_in"]) == (1, 0, 10)
@@ -352,7 +352,7 @@ def test_nonsense_is_counted_named_and_not_paid_for_twice(person: Person, kind: 
 
 def test_nonsense_loses_nothing_that_was_known(person: Person) -> None:
     three_turns(person)
-    with chatting([tells(observation()), says("oops")]) as chat:
+    with chat_server([tells(observation()), chat_reply("oops")]) as chat:
         use(person, chat)
         person.run("extract", "--limit", "1")
         person.run("extract", "--limit", "1", "--again")
@@ -363,17 +363,17 @@ def test_a_model_that_only_talks_nonsense_is_not_paid_for_long(person: Person) -
     said = Claude()
     write(person.claude_log(said.session), [record for number in range(9) for record in turn(said, f"fix {number}")])
     person.sync()
-    with chatting(says("no idea")) as chat:
+    with chat_server(chat_reply("no idea")) as chat:
         use(person, chat)
         done = person.run("extract", check=False)
-        assert len(chat.asked) == 5
+        assert len(chat.requests) == 5
     assert done.returncode == 1
     assert "5 answers in a row" in done.stderr
 
 
 def test_an_empty_array_is_a_good_answer(person: Person) -> None:
     three_turns(person)
-    with chatting(says("Nothing worth it: []")) as chat:
+    with chat_server(chat_reply("Nothing worth it: []")) as chat:
         use(person, chat)
         told = person.json("extract")
     assert (told["turns"], told["observations"], told["nonsense"]) == (3, 0, [])
@@ -391,7 +391,7 @@ REFUSED: list[Any] = [
 
 def test_an_observation_without_evidence_or_shape_is_refused_and_counted(person: Person) -> None:
     three_turns(person)
-    with chatting(tells(*REFUSED, observation())) as chat:
+    with chat_server(tells(*REFUSED, observation())) as chat:
         use(person, chat)
         told = person.json("extract", "--limit", "1")
     assert (told["observations"], told["refused"]) == (1, len(REFUSED))
@@ -400,7 +400,7 @@ def test_an_observation_without_evidence_or_shape_is_refused_and_counted(person:
 
 def test_more_observations_than_asked_for_are_refused(person: Person) -> None:
     three_turns(person)
-    with chatting(tells(*(observation(f"Insight {number}") for number in range(9)))) as chat:
+    with chat_server(tells(*(observation(f"Insight {number}") for number in range(9)))) as chat:
         use(person, chat)
         told = person.json("extract", "--limit", "1")
     assert (told["observations"], told["refused"]) == (4, 5)
@@ -413,7 +413,7 @@ def test_whatever_a_model_writes_is_bounded_and_storable(person: Person) -> None
         "facts": [f"{number} " + "f" * 500 for number in range(50)], "concepts": ["c" * 100, *map(str, range(50))],
         "evidence": [1, "[E2]", " e3 ", "e3"],
     }  # fmt: skip
-    with chatting(tells(large)) as chat:
+    with chat_server(tells(large)) as chat:
         use(person, chat)
         person.run("extract", "--limit", "1")
     (row,) = remembered(person)
@@ -444,7 +444,7 @@ def test_sampling_is_nothing_to_do_by_hand_but_its_cost_is_known(person: Person)
 
 def test_what_was_read_before_a_failure_stays_and_the_rest_is_read_later(person: Person) -> None:
     three_turns(person)
-    with chatting([tells(observation()), refuses(401, "key sk-secret"), tells(observation())]) as chat:
+    with chat_server([tells(observation()), chat_error(401, "key sk-secret"), tells(observation())]) as chat:
         use(person, chat)
         person.env["TEST_KEY"] = "sk-secret"
         done = person.run("extract", check=False)
@@ -459,7 +459,7 @@ def test_what_was_read_before_a_failure_stays_and_the_rest_is_read_later(person:
 
 def test_a_failure_is_an_object_for_programs(person: Person) -> None:
     three_turns(person)
-    with chatting([tells(observation()), refuses(500)]) as chat:
+    with chat_server([tells(observation()), chat_error(500)]) as chat:
         use(person, chat)
         error = person.json("extract")["error"]
     assert error["code"] == "model fault"
@@ -469,10 +469,10 @@ def test_a_failure_is_an_object_for_programs(person: Person) -> None:
 
 def test_sync_and_search_do_not_wait_for_a_model(person: Person) -> None:
     said = three_turns(person)
-    with chatting(lambda body, place: None) as chat:
+    with chat_server(lambda body, place: None) as chat:
         use(person, chat)
         with running(person, "extract") as extraction:
-            until(lambda: chat.asked)
+            until(lambda: chat.requests)
             append(person.claude_log(said.session), *turn(said, "look for the lighthouse"))
             person.sync()
             assert found(person, "lighthouse") == ["look for the lighthouse"]
@@ -484,7 +484,7 @@ def test_two_do_not_pay_for_the_same_turns(person: Person, chat: Chat) -> None:
     use(person, chat)
     with exclusive(person.realm, "extract.lock"):
         done = person.run("extract", check=False)
-    assert (done.returncode, chat.asked) == (1, [])
+    assert (done.returncode, chat.requests) == (1, [])
     assert "twice" in done.stderr
 
 

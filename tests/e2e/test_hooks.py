@@ -27,7 +27,7 @@ from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace, memory_path
 from recollect.surfaces import hook
 from recollect.surfaces.hook.queue import MAX_QUEUE_BYTES, QUEUE
-from tests.conftest import Person, unmeasured
+from tests.conftest import Person, without_coverage
 from tests.e2e.archives import found, sessions
 from tests.e2e.hook_calls import call, start
 from tests.e2e.processes import until
@@ -110,7 +110,7 @@ def test_a_hook_imports_next_to_nothing(person: Person, folder: Path) -> None:
     for event in EVENTS:
         command = [sys.executable, "-X", "importtime", "-m", "recollect", "hook", event]
         said = {"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")}
-        env = unmeasured(person.env)
+        env = without_coverage(person.env)
         done = subprocess.run(command, env=env, input=json.dumps(said), capture_output=True, text=True, check=True)
         loaded = set(re.findall(r"\| +(\w+)[.\w]*$", done.stderr, re.MULTILINE))
         assert "recollect" in loaded

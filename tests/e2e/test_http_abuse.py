@@ -42,7 +42,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 def server(person: Person) -> Iterator[HttpServer]:
     with HttpServer(person, RECOLLECT_TOKEN=TOKEN) as server:
         yield server
-        assert TOKEN not in server.complaints()
+        assert TOKEN not in server.stderr_text()
 
 
 def head(server: HttpServer, request: str, *lines: str) -> bytes:
@@ -298,7 +298,7 @@ def test_more_connections_than_can_be_had_are_a_word_in_the_log_and_no_end(tmp_p
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files + 20, files + 20))
         for _ in range(60):
             stack.enter_context(connected(server))
-        until(server.complaints)
+        until(server.stderr_text)
         stack.close()
         assert until(lambda: is_well(server))
-        assert len(server.complaints().splitlines()) == 1
+        assert len(server.stderr_text().splitlines()) == 1

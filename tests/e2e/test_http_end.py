@@ -106,7 +106,7 @@ def test_a_server_that_ends_commits_its_turns_as_interrupted(
         assert time.monotonic() - began < ENDED_WITHIN_S
         assert [event["type"] for event in reader][-1] == "turn_interrupted"
         assert running.result()[-1]["code"] == "REQUEST_CANCELLED"
-        server.ended()
+        server.wait_for_exit()
     assert not is_alive(int(agent.begun.read_text()))
     messages = person.json("session", "history", session)["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "system_notice"]
@@ -122,7 +122,7 @@ def test_readers_of_a_quiet_session_do_not_hold_up_the_end(person: Person) -> No
         server.process.terminate()
         server.process.wait(ENDED_WITHIN_S)
         assert [list(reader) for reader in readers] == [[]] * 5
-        server.ended()
+        server.wait_for_exit()
 
 
 def test_who_asks_while_the_server_ends_is_not_left_waiting(
@@ -139,4 +139,4 @@ def test_who_asks_while_the_server_ends_is_not_left_waiting(
         assert running.result()[-1]["code"] == "REQUEST_CANCELLED"
         for one in asked:
             assert one.exception(10) is not None or one.result()[0] in (200, 503)
-        server.ended()
+        server.wait_for_exit()

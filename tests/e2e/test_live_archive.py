@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.live_processes import REALM, deferred
+from tests.live_processes import REALM, create_deferred
 from tests.rpc_server import RawRpc
 
 CAT = ["cat"]
@@ -30,7 +30,7 @@ def found(rpc: RawRpc, word: str) -> list[str]:
 
 def test_a_private_session_stays_private(rpc: RawRpc) -> None:
     """Also what is said in it later, and by whoever reads it then."""
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     say(rpc, session, "tapirs before")
     assert len(found(rpc, "tapirs")) == 2
     say(rpc, session, "tapirs: DO NOT INDEX THIS CHAT")
@@ -43,7 +43,7 @@ def test_a_private_session_stays_private(rpc: RawRpc) -> None:
 
 def test_an_invalid_message_is_the_only_one_lost(person: Person) -> None:
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as rpc:
-        odd, whole = deferred(rpc), deferred(rpc)
+        odd, whole = create_deferred(rpc), create_deferred(rpc)
         say(rpc, odd, "okapis here")
         say(rpc, whole, "okapis there")
     file = person.state / "realms" / REALM / f"{odd}.jsonl"
@@ -69,7 +69,7 @@ def test_settings_that_are_wrong_for_logs_do_not_matter_to_a_turn(person: Person
 
 def test_an_answer_from_memory_is_not_stored_as_memory(rpc: RawRpc) -> None:
     """Else every question about something would bury it under answers."""
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     answered = ["sh", "-c", "echo 'Decision: we keep quolls in NATS JetStream, because it writes to disk.'"]
     rpc.result("turn/start", session_id=session, prompt="Where do we keep the quolls?", command=answered)
     for _ in range(2):

@@ -18,7 +18,7 @@ import pytest
 from recollect.store.lock import exclusive
 from tests.conftest import Person
 from tests.e2e.processes import rests, until
-from tests.live_processes import REALM, Agent, begun, deferred, messages
+from tests.live_processes import REALM, Agent, create_deferred, messages, start_turn
 from tests.rpc_server import RawRpc
 
 SQLITE = ("*.db", "*.db-wal", "*.db-shm")
@@ -90,7 +90,7 @@ def echo(rpc: RawRpc, session: str, prompt: str) -> Any:
 
 def test_a_session_is_a_file_of_readable_lines(lines: RawRpc, folder: Path) -> None:
     """M35."""
-    session = deferred(lines, labels={"task": "review"})
+    session = create_deferred(lines, labels={"task": "review"})
     echo(lines, session, "Grüße")
     told = [json.loads(line) for line in file_of(folder, session).read_text("utf-8").splitlines()]
     assert [line["type"] for line in told] == ["session", "message", "message", "turn"]
@@ -102,7 +102,7 @@ def test_a_session_is_a_file_of_readable_lines(lines: RawRpc, folder: Path) -> N
 
 def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: RawRpc, folder: Path) -> None:
     """M35: under a server that goes on, and for one that comes later; whatever is asked first."""
-    kept, gone = deferred(lines, labels={"a": "1"}), deferred(lines)
+    kept, gone = create_deferred(lines, labels={"a": "1"}), create_deferred(lines)
     for session in (kept, gone):
         echo(lines, session, f"the wombat of {session}")
     lines.result("session/archive", session_id=gone)
@@ -125,7 +125,7 @@ def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: Raw
 
 
 def test_what_is_said_after_a_loss_is_found_too(lines: RawRpc, folder: Path) -> None:
-    session = deferred(lines)
+    session = create_deferred(lines)
     for number in range(3):
         echo(lines, session, f"before {number}")
         assert is_found(lines, "before", session)
@@ -153,14 +153,14 @@ def test_a_server_whose_database_was_deleted_still_holds_its_turns(
     lines: RawRpc, other: RawRpc, folder: Path, agent: Agent
 ) -> None:
     """A turn that takes longer than a few looks of its heart is not taken for unwanted, here nor elsewhere."""
-    session = deferred(lines)
+    session = create_deferred(lines)
     slow = ["sh", "-c", 'echo begun; sleep 1; cat "$0"', agent.command[-1]]
     losses: list[Callable[[], None]] = [lambda: lose(folder), lambda: shutil.rmtree(folder / "live")]
     for lost in losses:
         for server in (lines, other):
             until(partial(rests, server.process))
         lost()
-        first = begun(lines, session, command=slow)
+        first = start_turn(lines, session, command=slow)
         assert other.result("session/read", session_id=session)["is_active"] is True
         agent.answer("done")
         assert lines.answer(first)["result"]["text"] == "begun\ndone"
@@ -169,14 +169,14 @@ def test_a_server_whose_database_was_deleted_still_holds_its_turns(
 
 def test_what_one_process_commits_another_finds_at_once(lines: RawRpc, other: RawRpc) -> None:
     """Also while the one that committed it is still bringing it into the index."""
-    session = deferred(lines)
+    session = create_deferred(lines)
     for number in range(25):
         echo(lines, session, f"animal{number}")
         assert is_found(other, f"animal{number}", session)
 
 
 def test_an_archive_that_was_deleted_comes_back(lines: RawRpc, folder: Path) -> None:
-    session = deferred(lines)
+    session = create_deferred(lines)
     echo(lines, session, "the wombat")
     assert is_found(lines, "wombat", session)
     until(lambda: rests(lines.process))
@@ -200,7 +200,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 def test_nothing_committed_is_lost_to_rubbish(
     person: Person, lines: RawRpc, folder: Path, damage: Callable[[bytes], bytes], is_lost: bool
 ) -> None:
-    session = deferred(lines)
+    session = create_deferred(lines)
     echo(lines, session, "first")
     echo(lines, session, "second")
     path = file_of(folder, session)
@@ -218,7 +218,7 @@ def test_nothing_committed_is_lost_to_rubbish(
 
 def test_of_a_file_that_was_cut_whole_turns_are_left(person: Person, lines: RawRpc, folder: Path) -> None:
     """Its lines are the truth; what goes on behind them is found, and what was cut is not."""
-    session = deferred(lines)
+    session = create_deferred(lines)
     for word in ("wombat", "numbat", "quokka"):
         echo(lines, session, word)
         assert is_found(lines, word, session)
@@ -237,7 +237,7 @@ def test_of_a_file_that_was_cut_whole_turns_are_left(person: Person, lines: RawR
 
 
 def test_a_message_that_became_rubbish_costs_itself_only(person: Person, lines: RawRpc, folder: Path) -> None:
-    session = deferred(lines)
+    session = create_deferred(lines)
     for word in ("wombat", "numbat"):
         echo(lines, session, word)
         assert is_found(lines, word, session)
@@ -255,7 +255,7 @@ def test_a_message_that_became_rubbish_costs_itself_only(person: Person, lines: 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"rubbish\n"], ids=["empty", "zeros", "rubbish"])
 def test_a_file_that_says_nothing_any_more_is_written_anew(lines: RawRpc, folder: Path, content: bytes) -> None:
     """As a disk leaves it that lost its power: what the database knows is not given up for it."""
-    session = deferred(lines)
+    session = create_deferred(lines)
     echo(lines, session, "first")
     file_of(folder, session).write_bytes(content)
     assert echo(lines, session, "second")["turns"] == 2
@@ -264,7 +264,7 @@ def test_a_file_that_says_nothing_any_more_is_written_anew(lines: RawRpc, folder
 
 
 def test_one_file_that_cannot_be_read_costs_its_session_only(person: Person, lines: RawRpc, folder: Path) -> None:
-    session, odd = deferred(lines), deferred(lines)
+    session, odd = create_deferred(lines), create_deferred(lines)
     echo(lines, session, "first")
     file_of(folder, odd).unlink()
     file_of(folder, odd).mkdir()
@@ -279,7 +279,7 @@ def test_one_file_that_cannot_be_read_costs_its_session_only(person: Person, lin
 
 
 def test_a_session_whose_file_was_deleted_is_gone(person: Person, lines: RawRpc, folder: Path) -> None:
-    session = deferred(lines)
+    session = create_deferred(lines)
     file_of(folder, session).unlink()
     assert lines.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
     with RawRpc(person, "--realm", REALM) as later:
@@ -307,7 +307,7 @@ def refused_by_a_small_disk(person: Person, session: str, prompt: str, most: int
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
 def test_a_full_disk_costs_the_turn_and_nothing_else(person: Person, folder: Path, backend: str) -> None:
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as rpc:
-        session = deferred(rpc)
+        session = create_deferred(rpc)
         echo(rpc, session, "first")
         refused = refused_by_a_small_disk(person, session, "x" * 300_000, 100_000)
         assert refused["code"] == "INTERNAL_ERROR"
@@ -323,7 +323,7 @@ def test_a_server_on_a_full_disk_goes_on_when_there_is_room(person: Person, fold
     """Wherever in a turn the room ends: as it begins, as it is committed, or even as it is given up."""
     codes = set()
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as rpc:
-        session, pid = deferred(rpc), rpc.process.pid
+        session, pid = create_deferred(rpc), rpc.process.pid
         echo(rpc, session, "first")
         for pages in range(8):
             before = said(rpc, session)
@@ -390,7 +390,7 @@ def test_a_realm_in_memory_leaves_its_manifest_and_nothing_else(person: Person, 
     person.env["TMPDIR"] = str(passing)
     for end in (signal.SIGTERM, signal.SIGKILL):
         rpc = RawRpc(person, "--realm", REALM, "--realm-backend", "memory")
-        session = deferred(rpc)
+        session = create_deferred(rpc)
         echo(rpc, session, "the wombat")
         assert is_found(rpc, "wombat", session)
         rpc.result("config/set", config={"note": 1})
@@ -408,9 +408,9 @@ def test_a_realm_in_memory_leaves_its_manifest_and_nothing_else(person: Person, 
 def test_of_an_archived_session_in_memory_a_frozen_view_is_left(person: Person, agent: Agent) -> None:
     """M26."""
     with RawRpc(person, "--realm", REALM, "--realm-backend", "memory") as rpc:
-        session = deferred(rpc, labels={"a": "1"})
+        session = create_deferred(rpc, labels={"a": "1"})
         echo(rpc, session, "first")
-        first = begun(rpc, session, command=agent.command)
+        first = start_turn(rpc, session, command=agent.command)
         rpc.result("session/archive", session_id=session)
         view = rpc.result("session/read", session_id=session)
         assert (view["is_active"], view["turns"], view["message_count"], view["labels"]) == (False, 2, 5, {"a": "1"})
@@ -419,5 +419,5 @@ def test_of_an_archived_session_in_memory_a_frozen_view_is_left(person: Person, 
         assert rpc.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
         assert rpc.error("session/archive", session_id=session)["code"] == NOT_FOUND
         assert rpc.result("session/list")["sessions"] == []
-        assert "error" in (next((one for one in rpc.heard if one.get("id") == first), None) or rpc.answer(first))
+        assert "error" in (next((one for one in rpc.earlier_messages if one.get("id") == first), None) or rpc.answer(first))
         assert rpc.result("session/read", session_id=session) == view

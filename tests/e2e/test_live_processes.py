@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import is_alive, running, until
-from tests.live_processes import REALM, Agent, begun, database, deferred, messages, roles
+from tests.live_processes import REALM, Agent, create_deferred, database, messages, roles, start_turn
 from tests.rpc_server import RawRpc
 
 GONE_S = 5.0  # seconds in which all that an interrupted turn started is gone
@@ -64,8 +64,8 @@ def ended(rpc: RawRpc, session: str, number: int) -> tuple[bool, str, Any]:
 
 def test_a_second_turn_is_refused_at_once_and_the_first_is_unaffected(rpc: RawRpc, agent: Agent) -> None:
     """M5, M7, M8: at once means before the first one has ended, which waits for us."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     assert rpc.error("turn/start", session_id=session, prompt="me too")["code"] == BUSY
     agent.answer("unaffected")
     assert rpc.answer(first)["result"]["text"] == "begun\nunaffected"
@@ -75,8 +75,8 @@ def test_a_second_turn_is_refused_at_once_and_the_first_is_unaffected(rpc: RawRp
 
 def test_a_turn_in_another_process_is_busy_too(person: Person, rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M6, M29."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     refused = other.error("turn/start", session_id=session, prompt="me too", command=["cat"])
     assert (refused["code"], refused["data"]["code"]) == (BUSY, "SESSION_BUSY")
     assert person.run("run", "me too", "--resume", session, "--realm", REALM, check=False).returncode == 11
@@ -87,7 +87,7 @@ def test_a_turn_in_another_process_is_busy_too(person: Person, rpc: RawRpc, othe
 
 def test_of_eight_processes_one_runs_the_turn(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """Seven are refused while the one that runs is still at it."""
-    session = deferred(rpc, runner="command", command=agent.command)
+    session = create_deferred(rpc, runner="command", command=agent.command)
     with ExitStack() as all_of_them:
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
         for racer in racers:
@@ -106,8 +106,8 @@ def test_of_eight_processes_one_runs_the_turn(person: Person, rpc: RawRpc, agent
 
 def test_two_sessions_never_block_each_other(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M9."""
-    slow, quick = deferred(rpc), deferred(rpc)
-    first = begun(rpc, slow, command=agent.command)
+    slow, quick = create_deferred(rpc), create_deferred(rpc)
+    first = start_turn(rpc, slow, command=agent.command)
     for server in (rpc, other):
         assert server.result("turn/start", session_id=quick, prompt="quick", command=["cat"])["text"] == "quick"
     agent.answer("slow")
@@ -116,9 +116,9 @@ def test_two_sessions_never_block_each_other(rpc: RawRpc, other: RawRpc, agent: 
 
 def test_nothing_of_a_turn_is_seen_before_its_end(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M19, M20, M22: who asks is answered while the turn runs, and sees what was there before it."""
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     rpc.result("turn/start", session_id=session, prompt="before", command=["cat"])
-    first = begun(rpc, session, command=agent.command)
+    first = start_turn(rpc, session, command=agent.command)
     for server in (rpc, other):
         seen = server.result("session/read", session_id=session)
         (listed,) = server.result("session/list")["sessions"]
@@ -137,8 +137,8 @@ def test_nothing_of_a_turn_is_seen_before_its_end(rpc: RawRpc, other: RawRpc, ag
 
 def test_an_interrupt_from_another_process_ends_a_turn(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M10, M13: its caller is told, it opens as completed by an interrupt, and the session goes on."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     assert other.result("turn/interrupt", session_id=session) == {"session_id": session, "interrupted": True}
     refused = rpc.answer(first)["error"]
     assert (refused["code"], refused["data"]["code"]) == (CANCELLED, "REQUEST_CANCELLED")
@@ -151,9 +151,9 @@ def test_an_interrupt_from_another_process_ends_a_turn(rpc: RawRpc, other: RawRp
 
 def test_a_person_interrupts_by_the_command_line(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """M10, M11."""
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     idle = person.json("session", "interrupt", session, "--realm", REALM)
-    first = begun(rpc, session, command=agent.command)
+    first = start_turn(rpc, session, command=agent.command)
     assert person.json("session", "interrupt", session, "--realm", REALM)["interrupted"] is True
     assert (idle["interrupted"], rpc.answer(first)["error"]["code"]) == (False, CANCELLED)
 
@@ -203,9 +203,9 @@ def written(pids: Path, count: int) -> list[int]:
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_all_that_an_interrupted_turn_started_is_gone(rpc: RawRpc, other: RawRpc, tmp_path: Path, family: str) -> None:
-    pids, session = tmp_path / "pids", deferred(rpc)
+    pids, session = tmp_path / "pids", create_deferred(rpc)
     script = f"cd '{tmp_path}'; echo $$ >> pids; {family}\nwhile [ ! -s pids ]; do :; done; echo begun; sleep 600"
-    first = begun(rpc, session, command=["sh", "-c", script])
+    first = start_turn(rpc, session, command=["sh", "-c", script])
     started = until(lambda: written(pids, 2))
     began = time.monotonic()
     other.result("turn/interrupt", session_id=session)
@@ -219,22 +219,22 @@ def test_all_that_an_interrupted_turn_started_is_gone(rpc: RawRpc, other: RawRpc
 
 def test_an_archive_during_a_turn_is_a_verdict_at_once(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M23..M26: then the turn is cancelled, and its caller is told."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     assert other.result("session/archive", session_id=session)["archived"] is True
     for server in (rpc, other):
         assert server.error("session/read", session_id=session)["code"] == NOT_FOUND
         assert server.error("session/archive", session_id=session)["code"] == NOT_FOUND
         assert server.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
         assert server.result("session/list")["sessions"] == []
-    refused = next((message for message in rpc.heard if message.get("id") == first), None) or rpc.answer(first)
+    refused = next((message for message in rpc.earlier_messages if message.get("id") == first), None) or rpc.answer(first)
     assert refused["error"]["code"] == CANCELLED
     assert rpc.events()[-1]["type"] == "turn_interrupted"
     assert roles(other, session) == ["user", "assistant", "system_notice"]
 
 
 def test_of_eight_processes_one_archives(person: Person, rpc: RawRpc) -> None:
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     with ExitStack() as all_of_them:
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
         for racer in racers:
@@ -269,8 +269,8 @@ def test_a_kill_between_verdict_and_retiring_never_resurrects(
     person: Person, rpc: RawRpc, backend: str, agent: Agent
 ) -> None:
     """M27, M28: the turn that ran is cancelled by the process that runs it; history stays, for those who come later too."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     archived_by_one_that_dies(person, backend, session, "LiveSessions._end_turn")
     assert rpc.answer(first)["error"]["code"] == CANCELLED
     assert rpc.error("session/read", session_id=session)["code"] == NOT_FOUND
@@ -287,8 +287,8 @@ def test_a_verdict_in_a_file_is_never_written_over(
     person: Person, rpc: RawRpc, other: RawRpc, backend: str, agent: Agent, end: str
 ) -> None:
     """Killed after the file has the verdict and before the database has: however the turn ends then, it does not undo it."""
-    session = deferred(rpc)
-    first = begun(rpc, session, command=agent.command)
+    session = create_deferred(rpc)
+    first = start_turn(rpc, session, command=agent.command)
     archived_by_one_that_dies(person, backend, session, "Live.append")
     if end == "by itself":
         agent.answer("too late")
@@ -313,9 +313,9 @@ def kill(rpc: RawRpc) -> None:
 def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, other: RawRpc, tmp_path: Path) -> None:
     """What it was about to say is not kept, its program is ended, and the session goes on at once."""
     dying = RawRpc(person, "--realm", REALM)
-    session, pids = deferred(dying), tmp_path / "pids"
+    session, pids = create_deferred(dying), tmp_path / "pids"
     stubborn = f"trap '' TERM; echo $$ > '{pids}'; setsid -f sh -c 'echo $$ >> \"{pids}\"; sleep 600'; echo begun; sleep 600"
-    begun(dying, session, command=["sh", "-c", f"{stubborn}; sleep 600"])
+    start_turn(dying, session, command=["sh", "-c", f"{stubborn}; sleep 600"])
     started = until(lambda: written(pids, 2))
     kill(dying)
     seen = other.result("session/read", session_id=session)
@@ -331,9 +331,11 @@ def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, ot
 
 def test_a_short_command_ends_what_a_crash_left_behind(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     """Also what does not want to end: nobody else would do it later."""
-    pid, session = tmp_path / "pid", deferred(rpc)
+    pid, session = tmp_path / "pid", create_deferred(rpc)
     dying = RawRpc(person, "--realm", REALM)
-    begun(dying, session, command=["sh", "-c", f"trap '' TERM; echo $$ > '{pid}'; echo begun; while :; do sleep 600; done"])
+    start_turn(
+        dying, session, command=["sh", "-c", f"trap '' TERM; echo $$ > '{pid}'; echo begun; while :; do sleep 600; done"]
+    )
     kill(dying)
     assert person.json("session", "show", session, "--realm", REALM)["is_active"] is False
     assert not is_alive(int(pid.read_text()))
@@ -342,8 +344,8 @@ def test_a_short_command_ends_what_a_crash_left_behind(person: Person, rpc: RawR
 def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agent: Agent) -> None:
     """It is stopped, so its heart does not beat; what it says when it goes on is not kept, and it is told so."""
     with RawRpc(person, "--realm", REALM) as hanging:
-        session = deferred(hanging)
-        first = begun(hanging, session, command=agent.command)
+        session = create_deferred(hanging)
+        first = start_turn(hanging, session, command=agent.command)
         os.kill(hanging.process.pid, signal.SIGSTOP)
         try:
             assert other.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == BUSY
@@ -365,8 +367,8 @@ def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agen
 def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, agent: Agent, end: str) -> None:
     """That is no crash."""
     ending = RawRpc(person, "--realm", REALM)
-    session = deferred(ending)
-    begun(ending, session, command=agent.command)
+    session = create_deferred(ending)
+    start_turn(ending, session, command=agent.command)
     if end == "SIGTERM":
         ending.process.terminate()
     assert ending.end() == 0
@@ -433,10 +435,10 @@ def clock(person: Person, tmp_path: Path) -> Path:
 def test_leases_survive_a_clock_that_jumps(
     person: Person, clock: Path, rpc: RawRpc, other: RawRpc, agent: Agent, jump: int
 ) -> None:
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     rpc.result("turn/start", session_id=session, prompt="before", command=["cat"])
     before = rpc.result("session/read", session_id=session)
-    first = begun(rpc, session, command=agent.command)
+    first = start_turn(rpc, session, command=agent.command)
     clock.write_text(str(jump))
     assert other.result("session/read", session_id=session)["is_active"] is True
     assert other.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == BUSY

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.e2e.processes import is_alive
-from tests.live_processes import REALM, begun, deferred, messages
+from tests.live_processes import REALM, create_deferred, messages, start_turn
 from tests.rpc_server import RawRpc
 
 CANCELLED, PROVIDER_ERROR, AGENT_ERROR, INVALID_PARAMS = -32005, -32010, -32013, -32602
@@ -27,7 +27,7 @@ def rpc(person: Person) -> Iterator[RawRpc]:
 @pytest.fixture
 def session(rpc: RawRpc) -> Iterator[str]:
     """A session that goes on, whatever was done to it."""
-    made = deferred(rpc)
+    made = create_deferred(rpc)
     yield made
     assert rpc.result("session/read", session_id=made)["is_active"] is False
     assert rpc.result("turn/start", session_id=made, prompt="still here", command=["cat"])["text"] == "still here"
@@ -62,9 +62,9 @@ def test_a_program_that_hangs_is_ended_when_its_time_is_up(rpc: RawRpc, session:
 
 @pytest.mark.parametrize("wait", ["sleep 600", "exec sleep 600 >&- 2>&-"], ids=["as it is", "with its output closed"])
 def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_path: Path, wait: str) -> None:
-    first = begun(rpc, session, command=sh(f"echo $$ > '{tmp_path}/pid'; echo begun; {wait}"))
+    first = start_turn(rpc, session, command=sh(f"echo $$ > '{tmp_path}/pid'; echo begun; {wait}"))
     assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
-    answer = next((one for one in rpc.heard if one.get("id") == first), None) or rpc.answer(first)
+    answer = next((one for one in rpc.earlier_messages if one.get("id") == first), None) or rpc.answer(first)
     assert answer["error"]["code"] == CANCELLED
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
@@ -153,7 +153,7 @@ def test_processes_left_by_a_finished_program_are_not_ended(rpc: RawRpc, session
 
 @pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
 def test_an_interrupt_ends_detached_processes(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
-    begun(rpc, session, command=sh(f"{leaving(how, tmp_path)}; echo begun; sleep 600"))
+    start_turn(rpc, session, command=sh(f"{leaving(how, tmp_path)}; echo begun; sleep 600"))
     assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
@@ -188,6 +188,6 @@ def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, comman
 def test_a_program_does_not_get_the_servers_token(person: Person) -> None:
     person.env["RECOLLECT_TOKEN"] = "a token of many characters"
     with RawRpc(person, "--realm", REALM) as rpc:
-        given = ran(rpc, deferred(rpc), "env")["text"]
+        given = ran(rpc, create_deferred(rpc), "env")["text"]
     assert "RECOLLECT_TURN=" in given
     assert "RECOLLECT_TOKEN" not in given

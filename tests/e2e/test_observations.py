@@ -12,8 +12,8 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.memory_archive import furnished
-from tests.contract.memory_client import OBSERVATION, QUOTED, opened, speaker, tell
+from tests.contract.memory_archive import serve_archive
+from tests.contract.memory_client import OBSERVATION, QUOTED, connect_memory, session_writer, write_session
 from tests.e2e.processes import running
 from tests.logs import append
 
@@ -27,7 +27,7 @@ UNKNOWN = "obs-0123456789abcdef"
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     """The home of the memory's contract, with its recorded observations."""
-    with furnished(tmp_path_factory.mktemp("memory")) as memory:
+    with serve_archive(tmp_path_factory.mktemp("memory")) as memory:
         return memory.person
 
 
@@ -160,8 +160,8 @@ def test_all_observations_can_be_made_again_and_are_the_same(person: Person) -> 
 
 def test_only_what_is_new_is_distilled(person: Person) -> None:
     before = {row.id: row.key for row in state(person)[0]}
-    log = person.claude_log(speaker(4, "garden").session, "-work-garden")
-    said = speaker(4, "garden")
+    log = person.claude_log(session_writer(4, "garden").session, "-work-garden")
+    said = session_writer(4, "garden")
     said.clock = 600
     append(
         log,
@@ -194,8 +194,8 @@ def test_two_at_once_break_nothing(person: Person) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     person.run("distil")
     assert state(person) == before
-    with opened(person) as client:
-        assert client.found("authentication of people signing in", mode="vector")
+    with connect_memory(person) as client:
+        assert client.search_rows("authentication of people signing in", mode="vector")
 
 
 def test_a_sync_without_a_log_makes_an_empty_memory(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_sync_without_a_log_makes_an_empty_memory(tmp_path: Path) -> None:
 def test_a_session_that_goes_on_keeps_what_was_learnt_and_adds_to_it(tmp_path: Path) -> None:
     """A turn that is under way is not yet distilled; once it ends it is."""
     person = Person(tmp_path)
-    said = speaker(1, "api")
-    log = tell(person, 1, "api", "2026-02-01", [said.prompt("Why do the gulls circle the quay?")])
+    said = session_writer(1, "api")
+    log = write_session(person, 1, "api", "2026-02-01", [said.prompt("Why do the gulls circle the quay?")])
     person.run("sync")
     assert person.json("observations") == []
     append(log, said.says("They circle because the trawlers gut their catch there."))

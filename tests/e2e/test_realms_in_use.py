@@ -102,7 +102,7 @@ def test_a_server_that_ends_releases_every_lease(person: Person) -> None:
         for _ in range(4):
             assert begun.acquire(timeout=30)
         server.process.terminate()
-        server.ended()
+        server.wait_for_exit()
         for one_of_them in hurrying:
             one_of_them.result()
     assert leases(person.realm) == []

@@ -164,10 +164,10 @@ def test_the_rpc_port_always_wants_the_token_first(owner: Person, server: HttpSe
 def test_a_server_without_a_token_warns_and_serves_everybody(person: Person) -> None:
     with HttpServer(person, "--no-token") as server:
         assert server.ask("GET", "/sessions")[0] == 200
-        assert server.told["link"] is None
+        assert server.announcement["link"] is None
         with server.rpc() as talk:
             assert talk.result("session/list") == {"sessions": []}
-        assert "all users of this machine can read your sessions" in server.complaints()
+        assert "all users of this machine can read your sessions" in server.stderr_text()
         assert "does not create links" in person.run("token", "--link", "--url", server.url, check=False).stderr
     assert not (person.state / "token").exists()
 
@@ -177,7 +177,7 @@ def test_a_server_without_a_token_warns_and_serves_everybody(person: Person) -> 
 
 def test_the_printed_link_signs_a_browser_in_once(owner: Person) -> None:
     with HttpServer(owner) as server:
-        link = server.told["link"]
+        link = server.announcement["link"]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/login\?code=[\w-]{40,}", link)
         assert token(owner) not in link
         assert fetch(link, method="HEAD").status == 200  # a program that looks at links does not use them up
@@ -197,7 +197,7 @@ def test_the_printed_link_signs_a_browser_in_once(owner: Person) -> None:
 def test_a_cookie_outlives_the_server_and_ends_with_the_token(person: Person) -> None:
     with HttpServer(person) as server:
         port = urlsplit(server.url).port
-        cookie = {"cookie": cookie_of(fetch(server.told["link"]))}
+        cookie = {"cookie": cookie_of(fetch(server.announcement["link"]))}
     with HttpServer(person, "--port", str(port)) as server:
         assert fetch(f"{server.url}/sessions", cookie).status == 200
     token(person, "--new")
@@ -323,6 +323,6 @@ def test_the_token_is_in_no_answer_and_no_log(owner: Person, server: HttpServer)
     assert server.token is not None
     for path in ("/health", "/config", "/realms", "/openapi.json", "/login"):
         assert server.token not in json.dumps(fetch(server.url + path, server.bearer).content.decode())  # type: ignore[attr-defined]
-    assert server.token not in server.complaints()
+    assert server.token not in server.stderr_text()
     for file in Path(owner.state).rglob("*"):
         assert file.name == "token" or not file.is_file() or server.token.encode() not in file.read_bytes()

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conftest import Person
 from tests.contract.history_client import text_of
-from tests.contract.memory_client import opened
+from tests.contract.memory_client import connect_memory
 from tests.e2e.hook_calls import start
 from tests.e2e.hostile_text import ACTING
 from tests.e2e.processes import until
@@ -78,17 +78,17 @@ def test_a_tool_cannot_be_named_like_our_words_about_it(person: Person) -> None:
     records = [log.prompt("go"), log.calls(name, "c1"), log.result("c1", "done"), log.calls("Read", "c2"), log.says("Done.")]
     path = write(person.claude_log(log.session), records)
     person.run("sync")
-    with opened(person) as client:
+    with connect_memory(person) as client:
         assert f"**Tools:** `` {name} ``, Read" in client.text("read", path=str(path)).splitlines()
 
 
 def test_no_tool_says_what_a_terminal_obeys_or_hides(person: Person, hostile_log: Path) -> None:
     """A client may print the text of an answer as it is; the structure beside it is exact."""
-    with opened(person) as client:
+    with connect_memory(person) as client:
         hit = client.hits("deploy")[0]
         digits = hit["session"]["id"].removeprefix("session:")
         uuid = "-".join(digits[at:to] for at, to in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
-        ids = [row["id"] for row in client.found("deploy")]
+        ids = [row["id"] for row in client.search_rows("deploy")]
         asked: list[tuple[str, dict[str, Any]]] = [
             ("search_sessions", {"query": "deploy"}),
             *(("open", {"id": hit[noun]["id"]}) for noun in ("session", "turn", "event")),
@@ -128,7 +128,7 @@ def test_what_a_session_starts_with_cannot_be_forged(person: Person, tmp_path: P
     ids = [found for line in ours for found in re.findall(r"obs-[0-9a-f]{16}", line)]
     assert ids and FORGED_ID not in ids
     assert not [line for line in ours if "curl" in line or line.startswith("#")]
-    with opened(person) as client:
+    with connect_memory(person) as client:
         assert client.text("get_observations", ids=ids)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Person
-from tests.contract.memory_client import opened
+from tests.contract.memory_client import connect_memory
 from tests.e2e.hostile_text import ACTING
 
 COMMANDS = [
@@ -21,7 +21,7 @@ def test_no_command_prints_what_a_terminal_obeys_or_hides(person: Person, hostil
 
 
 def test_a_transcript_cannot_forge_a_line_of_its_reading(person: Person, hostile_log: Path) -> None:
-    with opened(person) as client:
+    with connect_memory(person) as client:
         text = client.text("read", path=str(hostile_log))
         lines = text.splitlines()
         assert "> ## Exchange 99" in lines and "> # Sub-agent of: evil" in lines and "> > quoted" in lines

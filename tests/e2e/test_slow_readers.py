@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.e2e.processes import running, until
-from tests.live_processes import REALM, deferred, messages
+from tests.live_processes import REALM, create_deferred, messages
 from tests.rpc_server import RawRpc
 
 MUCH = 300_000  # bytes: several times what a pipe holds
@@ -43,7 +43,7 @@ def is_active(rpc: RawRpc, session: str) -> bool:
 
 def test_a_client_that_does_not_read_its_progress_holds_up_no_turn(person: Person, rpc: RawRpc) -> None:
     """It can be interrupted from elsewhere, and the answer is there when the client reads again."""
-    session = deferred(rpc, command=["sleep", "600"])
+    session = create_deferred(rpc, command=["sleep", "600"])
     call = {"name": "meerkat_start_turn", "arguments": {"session_id": session, "prompt": "go"}}
     params = {**call, "_meta": {"progressToken": "t" * 60_000}}  # two notices are more than a pipe holds
     with person.mcp("--no-sync", "--realm", REALM) as mcp:
@@ -58,7 +58,7 @@ def test_a_client_that_does_not_read_its_progress_holds_up_no_turn(person: Perso
 
 def test_a_turn_that_nobody_reads_is_interrupted_from_elsewhere(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     command = " ".join(talking(tmp_path, "time.sleep(600)"))
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
     with running(person, *arguments, stdout=subprocess.PIPE) as process:
         until((tmp_path / "said").exists)
@@ -68,7 +68,7 @@ def test_a_turn_that_nobody_reads_is_interrupted_from_elsewhere(person: Person, 
 
 
 def test_who_reads_an_answer_late_has_all_of_it(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
-    session = deferred(rpc)
+    session = create_deferred(rpc)
     command = " ".join(talking(tmp_path))
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
     with running(person, *arguments, stdout=subprocess.PIPE) as process:

@@ -24,7 +24,15 @@ from recollect.live.runners import AnswerText, Assignment, Output, ToolCall
 from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.store.transcripts import transcript_path
-from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
+from tests.live_processes import (
+    TERMINAL,
+    ControlledTurn,
+    crash,
+    new_session,
+    open_sessions,
+    runner_with_output,
+    turn_request,
+)
 
 pytestmark = pytest.mark.process
 
@@ -49,7 +57,7 @@ class Expected(Struct):
     turns: int = 0
     events: int = 0
     archived: bool = False
-    running: Guided | None = None
+    running: ControlledTurn | None = None
     said: str = ""
 
     def asked(self) -> tuple[str, str]:
@@ -75,12 +83,12 @@ class Lifecycle(RuleBasedStateMachine):
         self.names = (f"process-{number}" for number in itertools.count())
         self.processes = [self._process(), self._process()]
         self.crashed: list[LiveSessions] = []
-        self.zombies: list[tuple[bytes, Guided]] = []
+        self.zombies: list[tuple[bytes, ControlledTurn]] = []
         self.expected: dict[bytes, Expected] = {}
         self.prompts = (f"prompt {number}" for number in itertools.count())
 
     def _process(self) -> LiveSessions:
-        return opened(self.folder, self.backend, next(self.names))
+        return open_sessions(self.folder, self.backend, next(self.names))
 
     def teardown(self) -> None:
         for expected in self.expected.values():
@@ -98,7 +106,7 @@ class Lifecycle(RuleBasedStateMachine):
     def _present(self) -> list[bytes]:
         return [session for session, expected in self.expected.items() if not expected.archived]
 
-    def _turn(self, place: int) -> tuple[Expected, Guided]:
+    def _turn(self, place: int) -> tuple[Expected, ControlledTurn]:
         """One of the turns that run."""
         expected = self.expected[at(place, self._running())]
         assert expected.running is not None
@@ -109,14 +117,14 @@ class Lifecycle(RuleBasedStateMachine):
     @precondition(lambda self: len(self._present()) < MOST)
     @rule(by=PROCESSES, labels=LABELS)
     def create(self, by: int, labels: dict[str, str]) -> None:
-        self.expected[self.processes[by].create(new(**labels)).id] = Expected(labels)
+        self.expected[self.processes[by].create(new_session(**labels)).id] = Expected(labels)
 
     @precondition(lambda self: len(self._present()) > len(self._running()))
     @rule(place=PLACES, by=PROCESSES)
     def begin(self, place: int, by: int) -> None:
         session = at(place, [session for session in self._present() if session not in self._running()])
         expected = self.expected[session]
-        expected.running, expected.said = Guided(self.processes[by], session, next(self.prompts)), ""
+        expected.running, expected.said = ControlledTurn(self.processes[by], session, next(self.prompts)), ""
 
     @precondition(lambda self: self._running())
     @rule(place=PLACES, by=PROCESSES)
@@ -124,7 +132,7 @@ class Lifecycle(RuleBasedStateMachine):
         """It is refused at once: the one that runs ends only when we say so."""
         _, turn = self._turn(place)
         with pytest.raises(SessionBusy):
-            self.processes[by].run(at(place, self._running()), order("me too", None))
+            self.processes[by].run(at(place, self._running()), turn_request("me too", None))
         assert turn.is_running()
 
     @precondition(lambda self: self._running())
@@ -186,7 +194,7 @@ class Lifecycle(RuleBasedStateMachine):
     def ask_for_what_is_archived(self, by: int) -> None:
         session = next(session for session, expected in self.expected.items() if expected.archived)
         process = self.processes[by]
-        for what in (process.interrupt, process.archive, lambda one: process.run(one, order("x", None))):
+        for what in (process.interrupt, process.archive, lambda one: process.run(one, turn_request("x", None))):
             with pytest.raises(SessionNotFound):
                 what(session)
 
@@ -213,7 +221,7 @@ class Lifecycle(RuleBasedStateMachine):
         turn.wake()
         assert isinstance(turn.error, Cancelled)
 
-    def _told(self, expected: Expected, turn: Guided, end: str) -> None:
+    def _told(self, expected: Expected, turn: ControlledTurn, end: str) -> None:
         """Events count on over all turns, and exactly one of them tells of the end."""
         sequences = [event["sequence"] for event in turn.events]
         assert sequences == list(range(expected.events + 1, expected.events + 1 + len(sequences)))
@@ -297,7 +305,7 @@ def test_a_session_is_what_was_done_to_it(machine: type[Lifecycle], examples: in
 @pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
 def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[LiveSessions, LiveSessions]]:
     """Two processes in one realm."""
-    both = opened(tmp_path, request.param, "one"), opened(tmp_path, request.param, "other")
+    both = open_sessions(tmp_path, request.param, "one"), open_sessions(tmp_path, request.param, "other")
     yield both
     for process in both:
         process.close()
@@ -313,9 +321,9 @@ def told(process: LiveSessions, session: bytes) -> list[tuple[str, str]]:
 def test_who_is_told_that_a_turn_was_interrupted_was_told_the_truth(pair: Pair) -> None:
     """Whichever comes first, its end or the interrupt."""
     one, other = pair
-    session = one.create(new()).id
+    session = one.create(new_session()).id
     for _ in range(40):
-        turn = Guided(one, session, "go")
+        turn = ControlledTurn(one, session, "go")
         with ThreadPoolExecutor(1) as beside:
             asked = beside.submit(other.interrupt, session)
             turn.wake()
@@ -325,11 +333,11 @@ def test_who_is_told_that_a_turn_was_interrupted_was_told_the_truth(pair: Pair) 
 def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
     """M16, M19. Every turn is two messages, seen together and counted with them."""
     one, other = pair
-    session = one.create(new()).id
+    session = one.create(new_session()).id
 
     def write() -> None:
         for _ in range(300):
-            one.run(session, order("go", saying(AnswerText("done"))))
+            one.run(session, turn_request("go", runner_with_output(AnswerText("done"))))
 
     with ThreadPoolExecutor(1) as beside:
         writing = beside.submit(write)
@@ -344,8 +352,8 @@ def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
 
 def test_a_process_that_ends_in_good_order_leaves_no_crash(pair: Pair) -> None:
     one, other = pair
-    session = one.create(new()).id
-    turn = Guided(one, session, "go")
+    session = one.create(new_session()).id
+    turn = ControlledTurn(one, session, "go")
     turn.say("half")
     one.close()
     assert told(other, session) == [("user", "go"), ("assistant", "half"), ("system_notice", "The turn was interrupted.")]
@@ -361,38 +369,38 @@ def deep(levels: int) -> Any:
 
 def test_what_cannot_be_kept_is_the_agents_fault_and_the_session_is_usable(pair: Pair) -> None:
     one, other = pair
-    session = one.create(new()).id
+    session = one.create(new_session()).id
     with pytest.raises(AgentFault, match="nested too deeply"):
-        one.run(session, order("go", saying(ToolCall("1", "tool", deep(900)))))
+        one.run(session, turn_request("go", runner_with_output(ToolCall("1", "tool", deep(900)))))
     assert [role for role, _ in told(other, session)] == ["user", "system_notice"]
-    assert other.run(session, order("again", saying(AnswerText("fine")))).text == "fine"
+    assert other.run(session, turn_request("again", runner_with_output(AnswerText("fine")))).text == "fine"
 
 
 def test_half_a_surrogate_pair_is_kept_as_a_question_mark(pair: Pair) -> None:
     one, other = pair
-    session = one.create(new()).id
-    one.run(session, order("go", saying(AnswerText("a\ud83db"))))
+    session = one.create(new_session()).id
+    one.run(session, turn_request("go", runner_with_output(AnswerText("a\ud83db"))))
     assert told(other, session)[-1] == ("assistant", "a?b")
 
 
 def test_a_runner_that_breaks_by_a_fault_of_its_own_leaves_a_usable_session(pair: Pair) -> None:
     one, other = pair
-    session = one.create(new()).id
+    session = one.create(new_session()).id
 
     def broken(given: Assignment) -> Generator[Output, None, None]:
         yield AnswerText("half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        one.run(session, order("go", broken))
+        one.run(session, turn_request("go", broken))
     assert [role for role, _ in told(other, session)] == ["user", "assistant", "system_notice"]
-    assert other.run(session, order("again", saying(AnswerText("fine")))).turns == 2
+    assert other.run(session, turn_request("again", runner_with_output(AnswerText("fine")))).turns == 2
 
 
 def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair) -> None:
     one, other = pair
-    session = one.create(new()).id
-    turn = Guided(one, session, f"use {SECRET}")
+    session = one.create(new_session()).id
+    turn = ControlledTurn(one, session, f"use {SECRET}")
     stored = b"".join(path.read_bytes() for path in one.folder.rglob("*") if path.is_file())
     assert SECRET.encode() not in stored
     turn.finish()
@@ -401,10 +409,10 @@ def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair)
 
 def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Path) -> None:
     """What was committed before it is as it was, and events count on for those who listen."""
-    one, other = opened(tmp_path, Backend.JSONL, "one"), opened(tmp_path, Backend.JSONL, "other")
-    session = one.create(new()).id
-    one.run(session, order("first", saying(AnswerText("done"))))
-    turn, path = Guided(one, session, "second"), transcript_path(tmp_path, session)
+    one, other = open_sessions(tmp_path, Backend.JSONL, "one"), open_sessions(tmp_path, Backend.JSONL, "other")
+    session = one.create(new_session()).id
+    one.run(session, turn_request("first", runner_with_output(AnswerText("done"))))
+    turn, path = ControlledTurn(one, session, "second"), transcript_path(tmp_path, session)
     path.rename(tmp_path / "aside")
     path.mkdir()  # as good as a disk that does not take it
     turn.wake()
@@ -413,7 +421,7 @@ def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Pa
     path.rmdir()
     (tmp_path / "aside").rename(path)
     assert told(other, session) == [("user", "first"), ("assistant", "done")]
-    third = Guided(one, session, "third")
+    third = ControlledTurn(one, session, "third")
     assert third.events[0]["sequence"] == turn.events[-1]["sequence"] + 1
     third.finish()
     for process in (one, other):

@@ -19,7 +19,7 @@ from recollect.language_model import (
     open_model,
 )
 from recollect.settings import ExtractionSettings
-from tests.chat import Answer, chatting, refuses, says
+from tests.chat import Answer, chat_error, chat_reply, chat_server
 from tests.e2e.processes import is_alive, until
 
 KEY = "sk-very-secret-1234567890"
@@ -49,22 +49,22 @@ def python(code: str, **more: Any) -> ProgramLanguageModel:
 
 
 def test_a_service_is_asked_for_its_model_with_the_key_and_a_limit() -> None:
-    with chatting(says("hello")) as chat:
+    with chat_server(chat_reply("hello")) as chat:
         answer = endpoint(chat.url, {"TEST_KEY": f"{KEY}\n"}).complete("greet me", 77)
     assert answer.text == "hello"
     assert chat.paths == ["/v1/chat/completions"]
-    assert (chat.asked[0]["model"], chat.asked[0]["max_tokens"], chat.prompts()) == ("tiny", 77, ["greet me"])
+    assert (chat.requests[0]["model"], chat.requests[0]["max_tokens"], chat.prompts()) == ("tiny", 77, ["greet me"])
     assert chat.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
 def test_a_service_without_a_key_is_sent_none() -> None:
-    with chatting(says("hello")) as chat:
+    with chat_server(chat_reply("hello")) as chat:
         endpoint(chat.url).complete("greet me", 10)
     assert "Authorization" not in chat.headers[0]
 
 
 def test_the_cost_is_what_the_service_tells_and_an_estimate_where_it_does_not() -> None:
-    with chatting([says("hello", 11, 3), says("hello")]) as chat:
+    with chat_server([chat_reply("hello", 11, 3), chat_reply("hello")]) as chat:
         model = endpoint(chat.url)
         told, guessed = model.complete("x" * 41, 10), model.complete("x" * 41, 10)
     assert (told.tokens_in, told.tokens_out) == (11, 3)
@@ -72,7 +72,7 @@ def test_the_cost_is_what_the_service_tells_and_an_estimate_where_it_does_not() 
 
 
 def test_an_answer_without_text_is_an_empty_answer() -> None:
-    with chatting(says(None)) as chat:
+    with chat_server(chat_reply(None)) as chat:
         assert endpoint(chat.url).complete("x", 10).text == ""
 
 
@@ -80,12 +80,12 @@ def test_a_model_that_calls_the_limit_otherwise_is_asked_in_its_own_words_from_t
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
     def answer(body: dict[str, Any], place: int) -> Answer:
-        return refuses(400, words) if "max_tokens" in body else says("fine")
+        return chat_error(400, words) if "max_tokens" in body else chat_reply("fine")
 
-    with chatting(answer) as chat:
+    with chat_server(answer) as chat:
         model = endpoint(chat.url)
         assert [model.complete("x", 9).text for _ in range(2)] == ["fine", "fine"]
-    assert [body.get("max_completion_tokens") for body in chat.asked] == [None, 9, 9]
+    assert [body.get("max_completion_tokens") for body in chat.requests] == [None, 9, 9]
 
 
 REFUSALS = {
@@ -101,10 +101,10 @@ REFUSALS = {
 
 @pytest.mark.parametrize("status", REFUSALS)
 def test_a_refusal_says_what_to_check_and_no_secret(status: int) -> None:
-    with chatting(refuses(status, f"bad key {KEY}", Location="http://127.0.0.1:9/elsewhere")) as chat:
+    with chat_server(chat_error(status, f"bad key {KEY}", Location="http://127.0.0.1:9/elsewhere")) as chat:
         with pytest.raises(ModelDidNotAnswer) as caught:
             endpoint(chat.url, {"TEST_KEY": KEY}).complete("x", 10)
-        assert len(chat.asked) == 1
+        assert len(chat.requests) == 1
     assert f"HTTP {status}" in str(caught.value)
     assert REFUSALS[status] in str(caught.value)
     assert KEY not in str(caught.value)
@@ -117,16 +117,16 @@ def paused(url: str, pauses: list[float]) -> ServiceLanguageModel:
 
 def test_a_busy_service_is_asked_once_more_when_it_says() -> None:
     pauses: list[float] = []
-    with chatting([refuses(429, Retry_After="7"), says("now")]) as chat:
+    with chat_server([chat_error(429, Retry_After="7"), chat_reply("now")]) as chat:
         assert paused(chat.url, pauses).complete("x", 10).text == "now"
     assert pauses == [7.0]
 
 
 def test_a_service_that_stays_busy_is_not_asked_a_third_time() -> None:
     pauses: list[float] = []
-    with chatting(refuses(429, Retry_After="1")) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
+    with chat_server(chat_error(429, Retry_After="1")) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
         paused(chat.url, pauses).complete("x", 10)
-    assert (len(chat.asked), pauses) == (2, [1.0])
+    assert (len(chat.requests), pauses) == (2, [1.0])
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_a_service_that_stays_busy_is_not_asked_a_third_time() -> None:
 )
 def test_a_wait_that_is_too_long_or_unclear_is_the_persons_to_decide(wait: str) -> None:
     pauses: list[float] = []
-    with chatting(refuses(429, Retry_After=wait)) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
+    with chat_server(chat_error(429, Retry_After=wait)) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
         paused(chat.url, pauses).complete("x", 10)
-    assert (len(chat.asked), pauses) == (1, [])
+    assert (len(chat.requests), pauses) == (1, [])
 
 
 def test_a_service_that_is_down_is_named_with_what_to_check() -> None:
@@ -151,7 +151,7 @@ def test_a_service_that_is_down_is_named_with_what_to_check() -> None:
 
 def test_a_service_that_does_not_answer_is_waited_for_no_longer_than_told() -> None:
     with (
-        chatting(lambda body, place: None) as chat,
+        chat_server(lambda body, place: None) as chat,
         pytest.raises(ModelDidNotAnswer, match=r"within 0\.2 s.*extraction.timeout_s"),
     ):
         endpoint(chat.url, timeout_s=0.2).complete("x", 10)
@@ -181,12 +181,12 @@ ODD: dict[str, Answer] = {
 
 @pytest.mark.parametrize("kind", ODD)
 def test_an_answer_that_is_none_is_a_sentence(kind: str) -> None:
-    with chatting(ODD[kind]) as chat, pytest.raises(ModelDidNotAnswer, match="check that"):
+    with chat_server(ODD[kind]) as chat, pytest.raises(ModelDidNotAnswer, match="check that"):
         endpoint(chat.url).complete("x", 10)
 
 
 def test_a_wrong_kind_of_content_is_named() -> None:
-    with chatting(ODD["a web page"]) as chat, pytest.raises(ModelDidNotAnswer, match=r"text/html.*/v1"):
+    with chat_server(ODD["a web page"]) as chat, pytest.raises(ModelDidNotAnswer, match=r"text/html.*/v1"):
         endpoint(chat.url).complete("x", 10)
 
 

@@ -12,7 +12,7 @@ from recollect.live.runners.process import describe_exit, failure_message
 from recollect.operations.sessions.runners import recall
 from recollect.realms.manifest import Backend
 from tests.conftest import Person
-from tests.live_processes import new, opened, order, saying
+from tests.live_processes import new_session, open_sessions, runner_with_output, turn_request
 
 
 def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None, None]:
@@ -56,10 +56,10 @@ def test_a_runner_gets_the_history_newest_first(tmp_path: Path, turns: int) -> N
         told.extend(message["content"] for message in given.history())
         yield from ()
 
-    sessions = opened(tmp_path, Backend.SQLITE, "one")
-    session = sessions.create(new()).id
+    sessions = open_sessions(tmp_path, Backend.SQLITE, "one")
+    session = sessions.create(new_session()).id
     for turn in range(turns):
-        sessions.run(session, order(f"prompt {turn}", saying()))
-    sessions.run(session, order("now", remember))
+        sessions.run(session, turn_request(f"prompt {turn}", runner_with_output()))
+    sessions.run(session, turn_request("now", remember))
     sessions.close()
     assert told == [text for turn in reversed(range(turns)) for text in ("", f"prompt {turn}")]

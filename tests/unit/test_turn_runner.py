@@ -17,19 +17,19 @@ from recollect.live.sessions import LiveSessions
 from recollect.live.transcript_builder import MAX_TEXT
 from recollect.realms.manifest import Backend
 from recollect.store.live import Live
-from tests.live_processes import Guided, new, opened, order, saying
+from tests.live_processes import ControlledTurn, new_session, open_sessions, runner_with_output, turn_request
 
 
 @pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
 def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveSessions]:
-    made = opened(tmp_path, request.param, "one")
+    made = open_sessions(tmp_path, request.param, "one")
     yield made
     made.close()
 
 
 @pytest.fixture
 def session(sessions: LiveSessions) -> bytes:
-    return sessions.create(new()).id
+    return sessions.create(new_session()).id
 
 
 def said(sessions: LiveSessions, session: bytes) -> list[tuple[str, str]]:
@@ -50,15 +50,15 @@ def test_ctrl_c_during_a_commit_loses_nothing(
 
     monkeypatch.setattr(CommittedSessions, "encode", interrupted)
     with pytest.raises(Cancelled):
-        sessions.run(session, order("go", saying(AnswerText("a long answer"))))
+        sessions.run(session, turn_request("go", runner_with_output(AnswerText("a long answer"))))
     notice = ("system_notice", "The turn was interrupted.")
     assert said(sessions, session) == [("user", "go"), ("assistant", "a long answer"), notice]
-    assert sessions.run(session, order("again", saying(AnswerText("yes")))).turns == 2
+    assert sessions.run(session, turn_request("again", runner_with_output(AnswerText("yes")))).turns == 2
 
 
 def test_a_commit_that_reached_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions = opened(tmp_path, Backend.JSONL, "one")
-    session = sessions.create(new()).id
+    sessions = open_sessions(tmp_path, Backend.JSONL, "one")
+    session = sessions.create(new_session()).id
     append, calls = Live.append, iter([KeyboardInterrupt])
 
     def interrupted(*given: Any) -> None:
@@ -68,24 +68,24 @@ def test_a_commit_that_reached_its_file_is_not_written_twice(tmp_path: Path, mon
 
     monkeypatch.setattr(Live, "append", interrupted)
     with pytest.raises(Cancelled):
-        sessions.run(session, order("go", saying(AnswerText("an answer"))))
+        sessions.run(session, turn_request("go", runner_with_output(AnswerText("an answer"))))
     assert said(sessions, session) == [("user", "go"), ("assistant", "an answer")]
     sessions.close()
 
 
 def test_an_answer_may_come_before_the_last_tool(sessions: LiveSessions, session: bytes) -> None:
     outputs = (AnswerText("I mended it."), ToolCall("1", "note", {"done": True}), ToolResult("1", "noted"))
-    assert sessions.run(session, order("go", saying(*outputs))).text == "I mended it."
+    assert sessions.run(session, turn_request("go", runner_with_output(*outputs))).text == "I mended it."
 
 
 def test_arguments_of_tools_count_as_text(sessions: LiveSessions, session: bytes) -> None:
     outputs = [ToolCall(str(number), "write", {"text": "x" * (MAX_TEXT // 4)}) for number in range(5)]
     with pytest.raises(AgentFault, match="more than"):
-        sessions.run(session, order("go", saying(*outputs)))
+        sessions.run(session, turn_request("go", runner_with_output(*outputs)))
 
 
 def test_messages_of_a_turn_are_stored_when_its_session_is_archived(sessions: LiveSessions, session: bytes) -> None:
-    turn = Guided(sessions, session, "go")
+    turn = ControlledTurn(sessions, session, "go")
     turn.say("so far")
     sessions.archive(session)
     turn.over()
@@ -93,7 +93,7 @@ def test_messages_of_a_turn_are_stored_when_its_session_is_archived(sessions: Li
     assert said(sessions, session) == [("user", "go"), ("assistant", "so far"), notice]
 
 
-class Deaf(Guided):
+class Deaf(ControlledTurn):
     """A turn that does not end when it is told to."""
 
     def _work(self, given):  # type: ignore[no-untyped-def]
@@ -113,12 +113,12 @@ def test_a_cancelled_turn_that_does_not_end_is_closed_by_another_process(
     sessions: LiveSessions, session: bytes, hasty: None, end: str
 ) -> None:
     turn = Deaf(sessions, session, "go")
-    other = opened(sessions.folder, sessions.backend, "other")
+    other = open_sessions(sessions.folder, sessions.backend, "other")
     getattr(other, end)(session)
     assert said(other, session)[0] == ("user", "go")
     assert said(other, session)[1][0] == "system_notice"
     if end == "interrupt":
-        assert other.run(session, order("again", saying(AnswerText("yes")))).turns == 2
+        assert other.run(session, turn_request("again", runner_with_output(AnswerText("yes")))).turns == 2
     before = said(other, session)
     turn.wake()
     assert isinstance(turn.error, Cancelled)
@@ -128,8 +128,8 @@ def test_a_cancelled_turn_that_does_not_end_is_closed_by_another_process(
 
 def test_an_unreadable_lock_does_not_make_a_process_dead(sessions: LiveSessions, session: bytes) -> None:
     """Without a file to be had, nobody can tell whether the process of a turn is alive."""
-    turn = Guided(sessions, session, "go")
-    other = opened(sessions.folder, sessions.backend, "other")
+    turn = ControlledTurn(sessions, session, "go")
+    other = open_sessions(sessions.folder, sessions.backend, "other")
     assert other.read(session)[1] is True
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = os.open("/", os.O_RDONLY)
