@@ -52,13 +52,13 @@ def failed(person: Person, command: list[str], **more: Any) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_a_refused_command_of_the_sessions_family_is_a_bare_error(person: Person, command: str) -> None:
+def test_an_error_of_a_sessions_command_is_printed_without_an_envelope(person: Person, command: str) -> None:
     code, error = failed(person, command.split(), stdin=subprocess.DEVNULL)
     assert (code, error["code"], error.keys() - {"details"}) == (2, "INVALID_PARAMS", {"code", "message"}), error
     assert REFUSED[command] in error["message"]
 
 
-def test_a_port_that_is_taken_is_a_bare_error(person: Person) -> None:
+def test_a_port_in_use_is_printed_without_an_envelope(person: Person) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, error = failed(person, ["serve", "--no-sync", "--port", str(port)])
@@ -66,7 +66,7 @@ def test_a_port_that_is_taken_is_a_bare_error(person: Person) -> None:
     assert str(port) in error["message"]
 
 
-def test_a_folder_that_cannot_be_written_is_a_bare_error(person: Person) -> None:
+def test_a_folder_that_cannot_be_written_is_printed_without_an_envelope(person: Person) -> None:
     (person.state / "realms" / "in-the-way").write_text("not a folder")
     for command in ("serve --no-sync", "run x"):
         code, error = failed(person, [*command.split(), "--realm", "in-the-way"])
@@ -75,13 +75,13 @@ def test_a_folder_that_cannot_be_written_is_a_bare_error(person: Person) -> None
 
 
 @pytest.mark.parametrize("command", ["search x --realm -bad", "status --nonsense", "sync --realm broken", "nosuch"])
-def test_other_commands_wrap_their_errors(person: Person, command: str) -> None:
+def test_errors_of_other_commands_are_in_an_envelope(person: Person, command: str) -> None:
     code, answer = failed(person, command.split())
     assert (code, answer.keys()) == (2, {"error"})
     assert answer["error"].keys() == {"code", "message", "details"}
 
 
-def test_a_realm_is_deleted_only_when_somebody_says_so(person: Person) -> None:
+def test_a_realm_is_deleted_only_after_confirmation(person: Person) -> None:
     assert "kept" in {row["realm_id"] for row in person.json("realm", "list")["realms"]}
     person.run("realm", "create", "aside")
     assert person.run("realm", "delete", "aside", check=False, input="n\n").returncode == 130

@@ -129,7 +129,7 @@ def test_without_a_program_the_realm_itself_answers(talk: Callable[[Case], None]
     talk(case)
 
 
-def test_a_deferred_session_has_run_nothing_until_its_first_turn(talk: Callable[[Case], None]) -> None:
+def test_a_deferred_session_runs_nothing_before_its_first_turn(talk: Callable[[Case], None]) -> None:
     """M2, M3."""
 
     async def case(client: Any) -> None:
@@ -146,7 +146,7 @@ def test_a_deferred_session_has_run_nothing_until_its_first_turn(talk: Callable[
     talk(case)
 
 
-def test_a_first_turn_that_fails_leaves_a_session_to_go_on_with(talk: Callable[[Case], None]) -> None:
+def test_a_session_is_usable_after_a_failed_first_turn(talk: Callable[[Case], None]) -> None:
     """M4."""
 
     async def case(client: Any) -> None:
@@ -160,7 +160,7 @@ def test_a_first_turn_that_fails_leaves_a_session_to_go_on_with(talk: Callable[[
     talk(case)
 
 
-def test_a_second_turn_is_refused_at_once_and_the_first_goes_on(talk: Callable[[Case], None], gate: Gate) -> None:
+def test_a_second_turn_is_refused_at_once_and_the_first_continues(talk: Callable[[Case], None], gate: Gate) -> None:
     """M5, M8, M20, M22."""
 
     async def case(client: Any) -> None:
@@ -249,7 +249,7 @@ def test_pages_of_a_history_follow_each_other_without_gap_or_repeat(talk: Callab
     talk(case)
 
 
-def test_what_is_not_a_proper_request_is_refused(talk: Callable[[Case], None]) -> None:
+def test_an_invalid_request_is_refused(talk: Callable[[Case], None]) -> None:
     """M18."""
 
     async def case(client: Any) -> None:
@@ -281,7 +281,7 @@ def test_what_is_not_a_proper_request_is_refused(talk: Callable[[Case], None]) -
     talk(case)
 
 
-def test_a_list_hides_what_is_archived_and_wants_all_labels(talk: Callable[[Case], None]) -> None:
+def test_a_list_hides_archived_sessions_and_matches_all_labels(talk: Callable[[Case], None]) -> None:
     """M21."""
 
     async def case(client: Any) -> None:
@@ -299,7 +299,7 @@ def test_a_list_hides_what_is_archived_and_wants_all_labels(talk: Callable[[Case
     talk(case)
 
 
-def test_an_archived_session_is_gone_but_for_its_history(talk: Callable[[Case], None]) -> None:
+def test_only_the_history_of_an_archived_session_can_be_read(talk: Callable[[Case], None]) -> None:
     """M23, M24, M25."""
 
     async def case(client: Any) -> None:
@@ -312,7 +312,7 @@ def test_an_archived_session_is_gone_but_for_its_history(talk: Callable[[Case], 
     talk(case)
 
 
-def test_a_sessions_state_says_where_and_by_whom_it_is_run(talk: Callable[[Case], None], place: RunningServer) -> None:
+def test_the_state_of_a_session_names_its_realm_and_its_process(talk: Callable[[Case], None], place: RunningServer) -> None:
     """M39."""
 
     async def case(client: Any) -> None:
@@ -334,7 +334,7 @@ def test_a_sessions_state_says_where_and_by_whom_it_is_run(talk: Callable[[Case]
 # ---- turns as they run
 
 
-def test_a_turn_is_told_in_order_to_its_end(talk: Callable[[Case], None]) -> None:
+def test_the_events_of_a_turn_arrive_in_order_up_to_its_end(talk: Callable[[Case], None]) -> None:
     """M45."""
 
     async def case(client: Any) -> None:
@@ -352,7 +352,7 @@ def test_a_turn_is_told_in_order_to_its_end(talk: Callable[[Case], None]) -> Non
     talk(case)
 
 
-def test_an_agents_thoughts_and_tools_are_told(talk: Callable[[Case], None]) -> None:
+def test_reasoning_and_tool_calls_of_an_agent_are_events(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session(runner="acp", command=SCRIPTED)
         turn = session.stream("tour")
@@ -372,7 +372,7 @@ def test_an_agents_thoughts_and_tools_are_told(talk: Callable[[Case], None]) -> 
     talk(case)
 
 
-def test_a_turn_that_fails_says_all_it_had_to_say_and_then_raises(talk: Callable[[Case], None]) -> None:
+def test_a_turn_that_fails_delivers_its_events_and_then_raises(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         turn = session.stream("x", command=["sh", "-c", "echo half; exit 4"])
@@ -388,7 +388,7 @@ def test_a_turn_that_fails_says_all_it_had_to_say_and_then_raises(talk: Callable
     talk(case)
 
 
-def test_to_leave_the_loop_early_ends_nothing(talk: Callable[[Case], None], gate: Gate) -> None:
+def test_leaving_the_event_loop_early_does_not_end_the_turn(talk: Callable[[Case], None], gate: Gate) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         turn = session.stream("all of it", command=gate.command)
@@ -404,7 +404,9 @@ def test_to_leave_the_loop_early_ends_nothing(talk: Callable[[Case], None], gate
     talk(case)
 
 
-def test_to_stop_listening_does_not_end_the_turn_and_nobody_else_hears_it(talk: Callable[[Case], None], gate: Gate) -> None:
+def test_closing_a_stream_does_not_end_its_turn_or_pass_its_events_to_others(
+    talk: Callable[[Case], None], gate: Gate
+) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         turn = session.stream("unheard", command=gate.command)
@@ -458,7 +460,9 @@ def test_twenty_sessions_run_side_by_side(talk: Callable[[Case], None], tmp_path
     talk(case)
 
 
-def test_of_twenty_turns_asked_of_one_session_one_runs_and_hears_itself(talk: Callable[[Case], None], gate: Gate) -> None:
+def test_only_one_of_twenty_concurrent_turns_of_a_session_runs_and_gets_its_events(
+    talk: Callable[[Case], None], gate: Gate
+) -> None:
     """M5. Whose an event is must not depend on who asked first."""
 
     async def case(client: Any) -> None:
@@ -487,7 +491,7 @@ def test_of_twenty_turns_asked_of_one_session_one_runs_and_hears_itself(talk: Ca
     talk(case)
 
 
-def test_texts_of_all_kinds_come_as_they_went(talk: Callable[[Case], None]) -> None:
+def test_texts_of_all_kinds_come_back_unchanged(talk: Callable[[Case], None]) -> None:
     """Half of a surrogate pair is no text; it is replaced, and harms nobody."""
 
     async def case(client: Any) -> None:
@@ -507,7 +511,7 @@ def test_texts_of_all_kinds_come_as_they_went(talk: Callable[[Case], None]) -> N
 # ---- the realm, and everything else
 
 
-def test_a_config_counts_its_writes_and_knows_a_stale_writer(talk: Callable[[Case], None]) -> None:
+def test_a_config_counts_its_writes_and_refuses_a_stale_one(talk: Callable[[Case], None]) -> None:
     """M40, M41, M43."""
 
     async def case(client: Any) -> None:
@@ -537,7 +541,7 @@ def test_realms_are_listed_and_shown(talk: Callable[[Case], None], place: Runnin
     talk(case)
 
 
-def test_a_tool_is_called_as_by_an_agent_and_what_it_refuses_is_an_answer(talk: Callable[[Case], None]) -> None:
+def test_a_tool_is_called_as_by_an_agent_and_its_errors_are_answers(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         session = await client.create_session("hello", command=CAT)
         state = await client.call_tool("meerkat_read", {"session_id": session.id})
@@ -556,7 +560,7 @@ def test_a_tool_is_called_as_by_an_agent_and_what_it_refuses_is_an_answer(talk: 
     talk(case)
 
 
-def test_any_method_can_be_asked_by_its_name(talk: Callable[[Case], None], place: RunningServer) -> None:
+def test_any_method_can_be_called_by_its_name(talk: Callable[[Case], None], place: RunningServer) -> None:
     async def case(client: Any) -> None:
         assert (await client.request("config/get"))["realm_id"] == place.realm
         created = await client.request("session/create", {"initial_turn": "deferred"})
@@ -600,7 +604,7 @@ def test_a_journey_holds_sessions_and_documents(talk: Callable[[Case], None]) ->
 # ---- errors
 
 
-def test_a_program_that_cannot_be_had_is_its_providers_fault(talk: Callable[[Case], None]) -> None:
+def test_a_missing_program_is_a_provider_error(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         asked = client.create_session("x", command=["/no/such/program"])
         assert (await refused(ProviderError, asked)).code == "PROVIDER_ERROR"
@@ -608,7 +612,7 @@ def test_a_program_that_cannot_be_had_is_its_providers_fault(talk: Callable[[Cas
     talk(case)
 
 
-def test_what_is_too_large_for_a_server_is_refused_and_the_client_goes_on(talk: Callable[[Case], None]) -> None:
+def test_a_request_that_is_too_large_is_refused_and_the_client_stays_usable(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         error = await refused(InvalidParams, session.start_turn("x" * (33 << 20)))
@@ -634,7 +638,7 @@ def test_a_client_that_was_closed_says_so(place: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_a_realm_in_memory_keeps_no_history_of_what_is_archived(manner: str, tmp_path: Path) -> None:
+def test_a_realm_in_memory_has_no_history_of_archived_sessions(manner: str, tmp_path: Path) -> None:
     """M27, and what is kept: a last view."""
 
     async def case(client: Any) -> None:
@@ -649,7 +653,7 @@ def test_a_realm_in_memory_keeps_no_history_of_what_is_archived(manner: str, tmp
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_a_request_whose_time_is_up_is_cancelled(manner: str, tmp_path: Path) -> None:
+def test_a_request_past_its_deadline_is_cancelled(manner: str, tmp_path: Path) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         await client.config_set({"deadline_ms": 0})
@@ -663,7 +667,7 @@ def test_a_request_whose_time_is_up_is_cancelled(manner: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_events_after_one_that_never_was_are_refused(manner: str, place: RunningServer) -> None:
+def test_events_after_an_unknown_event_are_refused(manner: str, place: RunningServer) -> None:
     async def case(client: Any) -> None:
         session = await client.create_session("x", command=CAT)
         with pytest.raises(StaleCursor, match="no event 99") as caught:
@@ -679,7 +683,7 @@ async def _with(place: RunningServer, wire: str, manner: str, case: Case) -> Non
         await case(client)
 
 
-def test_a_server_with_a_token_lets_in_who_brings_it(tmp_path: Path) -> None:
+def test_a_server_with_a_token_accepts_only_clients_with_the_token(tmp_path: Path) -> None:
     with running_server(Person(tmp_path), token=TOKEN) as (place, _):
         for wire in ("tcp", "http"):
             place.token = TOKEN

@@ -45,7 +45,7 @@ def public(kind: type) -> set[str]:
     ("name", "only_in_python"),
     [("Client", set()), ("Session", set()), ("Journey", set()), ("TurnStream", {"wait"})],  # there, `result` is a promise
 )
-def test_both_sdks_offer_the_same(name: str, only_in_python: set[str]) -> None:
+def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -> None:
     assert members(name) == public(getattr(sdk, name)) - only_in_python
 
 
@@ -69,7 +69,9 @@ def test_both_sdks_offer_the_same(name: str, only_in_python: set[str]) -> None:
     ],
     ids=lambda one: getattr(one, "__qualname__", None),
 )
-def test_both_sdks_take_the_same(function: Callable[..., Any], interface: str, only_in_typescript: set[str]) -> None:
+def test_both_sdks_take_the_same_arguments(
+    function: Callable[..., Any], interface: str, only_in_typescript: set[str]
+) -> None:
     """What is given by name in both; what is given by its place in Python may have a place there, too."""
     given = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
     by_name = {camel(one.name) for one in given if one.kind is inspect.Parameter.KEYWORD_ONLY}
@@ -86,13 +88,13 @@ def test_both_sdks_have_the_same_errors_under_the_same_codes() -> None:
     assert {int(status): code for status, code in re.findall(r'\[(\d{3}), "(\w+)"\]', TEXT)} == errors.BY_STATUS
 
 
-def test_both_sdks_have_the_same_words_for_what_can_go_wrong() -> None:
+def test_both_sdks_have_the_same_texts_for_errors() -> None:
     assert errors.__doc__ is not None
     for line in errors.__doc__.splitlines():
         assert line in TEXT
 
 
-def test_both_sdks_tell_the_same_events() -> None:
+def test_both_sdks_have_the_same_events() -> None:
     union = TEXT.split("export type SessionEvent =")[1].split(";")[0]
     known = {kind.__name__ for kind in events.Known.__args__}
     assert set(re.findall(r"\w+", union)) == known

@@ -48,7 +48,7 @@ ANSWERS = {
 
 
 @pytest.mark.process
-def test_it_needs_nothing_of_the_server() -> None:
+def test_the_client_imports_nothing_of_the_server() -> None:
     """A program that only asks must not load what answers."""
     code = "import sys, json, recollect.client; print(json.dumps(sorted(sys.modules)))"
     command, env = [sys.executable, "-c", code], without_coverage(os.environ)
@@ -60,18 +60,18 @@ def test_it_needs_nothing_of_the_server() -> None:
     assert {name for name in foreign if not name.startswith(("_", "distutils"))} == set()
 
 
-def test_every_method_has_its_path_and_no_other() -> None:
+def test_every_method_has_exactly_its_path() -> None:
     assert {
         route.rpc: route.http for operation in OPERATIONS.values() for route in operation.routes if route.rpc and route.http
     } == ROUTES
 
 
-def test_a_message_may_be_as_long_as_a_server_takes_it() -> None:
+def test_a_client_accepts_messages_as_long_as_a_server_does() -> None:
     assert MAX_MESSAGE_BYTES == line_reader.MAX_BYTES
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))
-def test_an_answer_has_all_fields_that_the_contract_names(name: str) -> None:
+def test_an_answer_has_all_fields_of_the_contract(name: str) -> None:
     operation = OPERATIONS[name]
     schema = operation.answer_schema or operation.output_schema
     assert schema is not None
@@ -115,12 +115,12 @@ def _sources() -> str:
     ],
     ids=lambda kind: kind.__name__,
 )
-def test_both_clients_offer_the_same_in_the_same_words(waited: type, awaited: type) -> None:
+def test_both_clients_offer_the_same_methods_with_the_same_docs(waited: type, awaited: type) -> None:
     assert spoken(waited) == spoken(awaited)
 
 
 @pytest.mark.process
-def test_the_blocking_client_is_what_is_generated_from_the_async_one() -> None:
+def test_the_blocking_client_is_generated_from_the_async_client() -> None:
     generated = runpy.run_path(str(ROOT / "scripts" / "blocking_client.py"))["generate"]()
     assert sorted(path.name for path in generated) == ["_client.py", "_journey.py", "_session.py"]
     for path, text in generated.items():
@@ -143,7 +143,7 @@ def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
     return found
 
 
-def test_all_that_is_public_is_named() -> None:
+def test_every_public_name_is_listed() -> None:
     public = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, errors.RecollectError)}
     public |= {name for name, one in vars(events).items() if inspect.isclass(one) and issubclass(one, events.SessionEvent)}
     public |= {name for module in (_session, _async_session) for name in vars(module) if name.endswith("Session")}
@@ -155,19 +155,19 @@ def test_all_that_is_public_is_named() -> None:
 # ---- events
 
 
-def test_a_kind_of_event_that_is_not_known_yet_is_kept_whole() -> None:
+def test_an_event_of_an_unknown_kind_is_passed_on_complete() -> None:
     told = {"type": "mood_changed", "session_id": "s", "sequence": 4, "mood": "good"}
     event = event_of(json.dumps(told).encode())
     assert (type(event), event.type, event.session_id, event.data) == (sdk.UnknownEvent, "mood_changed", "s", told)  # type: ignore[attr-defined]
 
 
-def test_what_a_newer_server_adds_is_passed_over() -> None:
+def test_fields_of_a_newer_server_are_ignored() -> None:
     event = event_of(b'{"type":"text_delta","session_id":"s","sequence":1,"delta":"d","more":[1]}')
     assert event == sdk.TextDelta(session_id="s", sequence=1, delta="d")
     assert event.type == "text_delta"
 
 
-def test_a_known_kind_that_has_become_another_is_kept_too() -> None:
+def test_an_event_of_a_known_kind_with_another_shape_is_passed_on_too() -> None:
     event = event_of(b'{"type":"text_delta","session_id":"s","sequence":1,"text":"d"}')
     assert (type(event), event.type) == (sdk.UnknownEvent, "text_delta")
 
@@ -193,7 +193,7 @@ def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch
             exec(code, {"Client": sdk.Client, "client": client, "session": session})
 
 
-def test_the_page_names_only_what_there_is_and_all_errors() -> None:
+def test_the_page_names_only_existing_names_and_all_errors() -> None:
     page = PAGE.read_text()
     assert len(page.splitlines()) < 100
     methods = {name for kind in (sdk.Client, sdk.Session, sdk.Journey, sdk.TurnStream) for name in dir(kind)}

@@ -65,7 +65,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("config", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_a_runner_that_could_not_run_is_not_written(server: HttpServer, config: dict[str, Any], sentence: str) -> None:
+def test_a_config_with_an_unusable_runner_is_refused(server: HttpServer, config: dict[str, Any], sentence: str) -> None:
     before = server.ask("GET", "/config")
     for method, body in (("PUT", {"config": config}), ("PATCH", {"patch": config})):
         status, answer = server.ask(method, "/config", body)
@@ -73,14 +73,14 @@ def test_a_runner_that_could_not_run_is_not_written(server: HttpServer, config: 
     assert server.ask("GET", "/config") == before
 
 
-def test_a_patch_is_checked_by_what_comes_of_it(server: HttpServer) -> None:
+def test_a_patch_is_checked_by_its_result(server: HttpServer) -> None:
     assert server.ask("PUT", "/config", {"config": {"runners": {"x": {**CAT, "folder": "/"}}, "runner": "x"}})[0] == 200
     for patch in ({"runners": {"x": {"command": None}}}, {"runners": None}, {"runners": {"x": {"runner": "recall"}}}):
         assert server.ask("PATCH", "/config", {"patch": patch})[0] == 400
     assert server.ask("PATCH", "/config", {"patch": {"runners": None, "runner": None}})[0] == 200
 
 
-def test_a_runner_that_is_gone_is_named(server: HttpServer) -> None:
+def test_the_error_names_a_removed_runner(server: HttpServer) -> None:
     server.ask("PUT", "/config", {"config": {"runners": {"parrot": CAT}}})
     session = server.ask("POST", "/sessions", {"prompt": "polly", "runner": "parrot"})[1]["session_id"]
     server.ask("PUT", "/config", {"config": {}})
@@ -89,7 +89,7 @@ def test_a_runner_that_is_gone_is_named(server: HttpServer) -> None:
     assert answer["message"].startswith("there is no runner 'parrot': ")
 
 
-def test_what_is_in_the_file_already_is_read(person: Person, server: HttpServer) -> None:
+def test_runners_in_an_existing_file_are_read(person: Person, server: HttpServer) -> None:
     odd = {"runners": {"x": {**CAT, "foldr": 1}, "y": {"runner": "bogus"}}, "runner": "z"}
     (person.realm / "config.json").write_text(json.dumps(odd))
     assert server.ask("GET", "/config")[1]["config"] == odd

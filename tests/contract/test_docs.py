@@ -25,7 +25,7 @@ DISTRIBUTION = "recollect-agents"
 
 
 @pytest.mark.parametrize(("page", "generated"), [(PAGE, page), (README, readme)], ids=["sources.md", "README.md"])
-def test_what_the_docs_say_of_the_sources_is_what_they_are(page: Path, generated: Callable[[], str]) -> None:
+def test_the_docs_agree_with_the_sources(page: Path, generated: Callable[[], str]) -> None:
     assert page.read_text("utf-8") == generated(), "out of date: make docs"
 
 
@@ -37,7 +37,7 @@ def test_every_command_in_the_docs_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_in_the_docs_leads_somewhere(page: Path) -> None:
+def test_every_link_in_the_docs_resolves(page: Path) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
 
@@ -51,7 +51,7 @@ def test_every_make_target_in_the_docs_exists(page: Path) -> None:
     assert named - targets == set()
 
 
-def test_the_readme_names_every_command_that_prints_no_json() -> None:
+def test_the_readme_names_every_command_without_json() -> None:
     without = {name for name in COMMANDS if not takes_json(import_module(f"recollect.surfaces.cli.commands.{name}").command)}
     named = re.search(r"All commands accept `--json` except ([^.]*)\.", (ROOT / "README.md").read_text())
     assert named and set(re.findall(r"`([a-z]+)`", named[1])) == without

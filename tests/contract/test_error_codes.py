@@ -51,16 +51,16 @@ def test_every_error_is_raised_somewhere() -> None:
     assert {*ErrorKind} - {*kinds} == set()
 
 
-def test_the_client_knows_the_codes_that_a_server_gives_and_no_others() -> None:
+def test_the_client_has_exactly_the_codes_of_the_server() -> None:
     assert {*BY_CODE} == {*_sessions_envelope.CODES.values()} | ELSEWHERE
 
 
-def test_what_a_family_calls_an_error_is_an_error_there_is() -> None:
+def test_every_error_in_the_texts_of_a_family_exists() -> None:
     for family in (envelope, _sessions_envelope, _trace_envelope):
         assert {*family.CODES} <= {kind for _, kind in kinds_of(RecollectError)}
 
 
 @pytest.mark.parametrize("code", NEVER)
-def test_a_code_that_nothing_produces_is_not_promised(code: str) -> None:
+def test_every_promised_code_is_produced(code: str) -> None:
     files = (path for part in WHERE_CODES_ARE for path in (ROOT / part).rglob("*") if path.suffix in {".py", ".ts", ".md"})
     assert [str(path) for path in files if re.search(rf"\b{code}\b", path.read_text("utf-8"))] == []

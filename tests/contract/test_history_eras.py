@@ -10,7 +10,7 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_client_of_either_era_gets_the_same_answers(person: Person, mode: str) -> None:
+def test_clients_of_both_protocol_versions_get_the_same_answers(person: Person, mode: str) -> None:
     """Rule 30."""
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Trim the jib"), log.says("Trimmed.")])

@@ -65,7 +65,9 @@ def test_null_means_the_default(history: History) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 50])
-def test_a_limit_bounds_the_page_and_truncated_tells_of_more(history: History, everything: list[Any], limit: int) -> None:
+def test_a_limit_bounds_the_page_and_truncated_says_whether_there_is_more(
+    history: History, everything: list[Any], limit: int
+) -> None:
     """Matrix: range + limit."""
     data = history.data("list_sessions", **EVER, limit=limit)
     assert (data["result_count"], data["limit"], data["truncated"]) == (limit, limit, True)
@@ -106,7 +108,7 @@ def test_a_cursor_works_with_another_limit(history: History, everything: list[An
     assert seen == ids(everything)
 
 
-def test_the_same_window_in_other_words_is_the_same_window(history: History, everything: list[Any]) -> None:
+def test_the_same_window_in_another_notation_is_the_same_window(history: History, everything: list[Any]) -> None:
     """Rule 12: a cursor is bound to the moments, not to how they were written."""
     page = history.data("list_sessions", **EVER, sort="asc", limit=2)
     abroad = {"start_datetime": "2025-01-01T01:00:00+01:00", "end_datetime": "2026-12-31T19:00:00.000-05:00"}
@@ -214,7 +216,7 @@ def test_labels_are_short_and_never_empty(everything: list[Any]) -> None:
         assert 0 < len(session["session_summary"]) <= 240
 
 
-def test_no_transcript_is_told(history: History) -> None:
+def test_a_list_shows_no_transcript(history: History) -> None:
     """Rule 31: titles come from prompts, everything else stays where it is."""
     told = text_of(history.result("list_sessions", {**EVER, "limit": 50}))
     assert LONG_LINE not in told
@@ -234,7 +236,7 @@ NOT_A_TIME = [
 
 @pytest.mark.parametrize("field", ["start_datetime", "end_datetime"])
 @pytest.mark.parametrize("bad", NOT_A_TIME, ids=repr)
-def test_a_datetime_must_be_one_and_have_an_offset(history: History, field: str, bad: Any) -> None:
+def test_a_datetime_must_be_valid_and_have_an_offset(history: History, field: str, bad: Any) -> None:
     """Rules 3 and 11; matrix: datetime without timezone."""
     given = {**EVER, field: bad}
     envelope = history.call("list_sessions", **given)
@@ -321,7 +323,7 @@ def test_a_mangled_cursor_is_refused_whichever_character_was_changed(history: Hi
     assert [bad for bad, code in codes.items() if code != "invalid_request"] == []
 
 
-def test_a_cursor_tells_nothing_by_itself(history: History) -> None:
+def test_a_cursor_reveals_nothing(history: History) -> None:
     """Rule 12: opaque, and no session's title or id can be read in it."""
     page = history.data("list_sessions", **EVER, limit=1)
     assert page["sessions"][0]["id"].partition(":")[2] not in page["next_cursor"]

@@ -81,7 +81,7 @@ def test_a_latest_turn_without_evidence_of_its_end_is_not_completed(history: His
     assert not any(event["terminal"] for event in data["events"])
 
 
-def test_a_turn_whose_next_has_begun_ended_with_its_last_answer(history: History) -> None:
+def test_a_turn_before_another_ends_with_its_last_answer(history: History) -> None:
     """Rule 35: even where a tool ran after that answer."""
     data = history.turn("settled with words", 1)
     [terminal] = [event for event in data["events"] if event["terminal"]]
@@ -90,7 +90,7 @@ def test_a_turn_whose_next_has_begun_ended_with_its_last_answer(history: History
     assert data["summary"]["final_response"]["text"] == terminal["summary"] == "Half an answer."
 
 
-def test_a_turn_whose_next_has_begun_without_any_answer_ended_with_its_last_event(history: History) -> None:
+def test_a_turn_before_another_without_an_answer_ends_with_its_last_event(history: History) -> None:
     """Rule 35."""
     data = history.turn("settled with words", 2)
     assert data["turn"]["completed"] is True
@@ -133,7 +133,7 @@ def test_exactly_one_event_of_a_completed_turn_is_terminal(history: History) -> 
 # ---- how a turn begins
 
 
-def test_only_what_the_person_says_begins_a_turn(history: History) -> None:
+def test_only_a_prompt_of_the_person_begins_a_turn(history: History) -> None:
     """Rule 36."""
     turns = history.open(history.ids_by_title[PAINT])["turns"]
     assert [turn["user_input"]["text"] for turn in turns] == [f"{PAINT}\n\nUse the blue paint", "Now the route"]
@@ -150,13 +150,13 @@ INJECTED_KINDS = [("caveatword", "system"), ("budgetword", "system"), ("skillwor
 
 
 @pytest.mark.parametrize(("word", "type_"), INJECTED_KINDS)
-def test_what_was_injected_is_an_event_inside_a_turn(history: History, word: str, type_: str) -> None:
+def test_injected_text_is_an_event_inside_a_turn(history: History, word: str, type_: str) -> None:
     """Rule 36: environment blocks, reminders, skill text, hook output and command echoes are system events."""
     [hit] = history.hits(word, event_types=TYPES, within_id=history.ids_by_title[PAINT])
     assert hit["event"]["type"] == type_
 
 
-def test_no_prompt_holds_what_was_injected(history: History) -> None:
+def test_no_prompt_contains_injected_text(history: History) -> None:
     """Rule 36."""
     for word in ("doorword", "budgetword", "skillword", '"Run the tests"', "zsh"):
         assert history.hits(word, event_types=["system"])
@@ -188,7 +188,7 @@ def test_a_turn_without_a_prompt_has_no_user_input(history: History) -> None:
     assert (turn["user_input"], turn["completed"]) == (None, False)
 
 
-def test_what_cannot_be_classified_is_unknown_and_opens_but_is_never_searched(history: History) -> None:
+def test_an_unclassified_event_is_unknown_and_can_be_opened_but_not_searched(history: History) -> None:
     """Rule 4 and the source's event types."""
     stranger = history.events("Meet a stranger")[1]
     assert stranger["event"]["type"] == "unknown"
@@ -237,19 +237,19 @@ def test_a_sub_agents_turn_begins_with_the_prompt_of_its_parent(history: History
 
 
 @pytest.mark.parametrize(("word", "title"), [("fresnel", LIGHTHOUSE), ("coracle", "Write the dredging notes")])
-def test_copied_history_is_found_once_where_it_was_first_said(history: History, word: str, title: str) -> None:
+def test_copied_history_is_found_once_in_its_first_session(history: History, word: str, title: str) -> None:
     """Rule 39: a resumed file of Claude Code and a fork of Codex begin with a copy."""
     [hit] = history.hits(word, event_types=TYPES)
     assert hit["session"]["id"] == history.ids_by_title[title]
 
 
-def test_what_a_resumed_file_adds_is_found(history: History) -> None:
+def test_events_that_a_resumed_file_adds_are_found(history: History) -> None:
     """Rule 39."""
     [hit] = history.hits("vermilion")
     assert history.open(hit["session"]["id"])["turns"][-1]["user_input"]["text"] == RESUMED
 
 
-def test_saying_the_same_twice_is_two_events(history: History) -> None:
+def test_the_same_text_twice_is_two_events(history: History) -> None:
     """Rule 39."""
     scope = history.ids_by_title["Count the buoys twice"]
     first, second = history.hits("continue", within_id=scope, event_types=["user_input"])
@@ -273,7 +273,9 @@ TITLES = {
 
 
 @pytest.mark.parametrize(("title", "prompt"), TITLES.values(), ids=TITLES)
-def test_a_title_is_the_formats_own_or_the_first_line_of_the_first_prompt(history: History, title: str, prompt: str) -> None:
+def test_a_title_comes_from_the_log_or_from_the_first_line_of_the_first_prompt(
+    history: History, title: str, prompt: str
+) -> None:
     """Rule 40: never empty, never injected text."""
     found = history.hits(prompt, event_types=["user_input"], n_hits=50)
     assert title in {hit["session"]["title"] for hit in found}
@@ -287,7 +289,7 @@ def test_a_long_first_line_is_cut_to_120_characters(history: History) -> None:
     assert 60 < len(title) <= 120
 
 
-def test_a_title_of_the_format_is_cut_to_120_characters_too(history: History) -> None:
+def test_a_title_from_the_log_is_cut_to_120_characters_too(history: History) -> None:
     """Rules 31 and 40."""
     [hit] = history.hits("summarised", event_types=["user_input"])
     title = hit["session"]["title"]
@@ -295,7 +297,7 @@ def test_a_title_of_the_format_is_cut_to_120_characters_too(history: History) ->
     assert len(title) <= 120
 
 
-def test_a_session_where_nobody_spoke_is_titled_by_source_and_date(history: History) -> None:
+def test_a_session_without_a_prompt_is_titled_by_source_and_date(history: History) -> None:
     """Rule 40."""
     [hit] = history.hits("nobody spoke", event_types=["system"])
     assert hit["session"]["title"].lower().replace("-", " ") == "claude code, 2026 02 01"

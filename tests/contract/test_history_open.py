@@ -69,7 +69,7 @@ def of_kind(graph: dict[str, Any], kind: str) -> list[Any]:
 # ---- ids
 
 
-def test_every_id_in_every_answer_opens_and_all_there_is_can_be_reached(history: History, graph: dict[str, Any]) -> None:
+def test_every_id_in_every_answer_opens_and_every_event_can_be_reached(history: History, graph: dict[str, Any]) -> None:
     """Rule 26; the traversal contract."""
     for identity, data in graph.items():
         assert data[data["kind"]]["id"] == identity
@@ -93,7 +93,7 @@ def test_every_id_of_a_hit_opens(history: History, graph: dict[str, Any], query:
         ]
 
 
-def test_every_parent_lists_what_names_it_as_parent(graph: dict[str, Any]) -> None:
+def test_every_parent_lists_all_its_children(graph: dict[str, Any]) -> None:
     """The traversal contract: parent references are right at every level."""
     for data in of_kind(graph, "event"):
         event, turn = data["event"], graph[data["event"]["turn_id"]]
@@ -123,7 +123,7 @@ def test_events_are_chained_inside_their_turn_and_turns_inside_their_session(gra
                 assert traversal["session_id"] == data["session"]["id"]
 
 
-def test_sessions_are_chained_by_when_they_began_and_then_by_id(graph: dict[str, Any]) -> None:
+def test_sessions_are_chained_by_start_time_and_then_by_id(graph: dict[str, Any]) -> None:
     """Rule 25."""
     sessions = sorted((data["session"]["started_at"], data["session"]["id"]) for data in of_kind(graph, "session"))
     ids = [identity for _, identity in sessions]
@@ -274,7 +274,7 @@ def test_tools_and_event_types_of_a_turn_come_once_each_in_the_order_seen(histor
         assert {key: told[key] for key in TURN_HEAD} == {key: data["turn"][key] for key in TURN_HEAD}
 
 
-def test_models_and_tools_are_named_where_they_belong_and_nowhere_else(graph: dict[str, Any]) -> None:
+def test_only_events_with_a_model_or_a_tool_name_them(graph: dict[str, Any]) -> None:
     """Rules 22 and 23."""
     events = [data["event"] for data in of_kind(graph, "event")]
     assert SPEAKS | TOOL_SIDE | {"user_input", "system", "runtime", "compaction", "unknown"} == {
@@ -286,7 +286,7 @@ def test_models_and_tools_are_named_where_they_belong_and_nowhere_else(graph: di
         assert (event["tool_name"] is not None) is (event["type"] in TOOL_SIDE)
 
 
-def test_a_response_bears_the_name_of_the_tool_that_was_called(history: History) -> None:
+def test_a_response_has_the_name_of_the_called_tool(history: History) -> None:
     """Rule 23: joined by call id."""
     events = history.events(MONITOR)
     told = [
@@ -297,7 +297,7 @@ def test_a_response_bears_the_name_of_the_tool_that_was_called(history: History)
     assert told == [("Grep", "etc/monitor.toml"), ("Bash", "Exit code 3\ncat: no such file"), ("Grep", "none")]
 
 
-def test_an_exit_code_is_told_where_it_is_known(history: History) -> None:
+def test_a_known_exit_code_is_shown(history: History) -> None:
     """Rule 23."""
     codes = [
         event["content"]["exit_code"] for event in history.events(MIGRATION) if event["event"]["type"] == "tool_response"
@@ -309,7 +309,7 @@ def test_an_exit_code_is_told_where_it_is_known(history: History) -> None:
     assert codes == [None, 3, None]
 
 
-def test_a_call_has_an_object_of_arguments_whatever_the_tool(graph: dict[str, Any]) -> None:
+def test_the_arguments_of_any_call_are_an_object(graph: dict[str, Any]) -> None:
     """Rule 23."""
     calls = [data for data in of_kind(graph, "event") if data["event"]["type"] == "tool_call"]
     assert {data["content"]["tool_name"] for data in calls} >= {"apply_patch", "web_search", "WebFetch", "Task"}
@@ -339,7 +339,7 @@ def test_a_turn_opens_with_all_its_events_however_many(history: History) -> None
     assert data["turn"]["event_count"] == 242
 
 
-def test_an_event_of_three_megabytes_opens_whole(history: History, graph: dict[str, Any]) -> None:
+def test_an_event_of_three_megabytes_opens_complete(history: History, graph: dict[str, Any]) -> None:
     """Rule 19."""
     content = history.events("Show the survey")[2]["content"]
     assert content["text"].startswith("anchorfirst\n")
@@ -409,7 +409,7 @@ def test_a_malformed_id_is_an_invalid_id(history: History, identity: str) -> Non
 
 
 @pytest.mark.parametrize("identity", UNKNOWN)
-def test_a_well_formed_id_of_nothing_is_not_found(history: History, identity: str) -> None:
+def test_a_well_formed_id_without_a_record_is_not_found(history: History, identity: str) -> None:
     """Rules 8 and 9; the open matrix: the source's own ids are well-formed."""
     envelope = history.call("open", id=identity)
     noun = identity.partition(":")[0]

@@ -81,7 +81,7 @@ def test_hits_come_by_score_then_newest_then_id(history: History, query: str) ->
     assert [hit["rank"] for hit in found] == list(range(1, len(found) + 1))
 
 
-def test_equal_scores_are_settled_by_time_and_then_by_id(history: History) -> None:
+def test_equal_scores_are_ordered_by_time_and_then_by_id(history: History) -> None:
     """Rule 13: six answers alike to the letter, two at each of three moments."""
     found = history.hits("zephyr calibrated", event_types=["assistant_response"])
     assert len(found) == 6
@@ -95,14 +95,14 @@ def test_equal_scores_are_settled_by_time_and_then_by_id(history: History) -> No
 
 
 @pytest.mark.parametrize("query", ["zephyr calibrated", "voyage logged", "cargo test"])
-def test_fewer_hits_are_the_first_of_many(history: History, query: str) -> None:
+def test_a_smaller_limit_gives_the_first_hits_of_a_larger_one(history: History, query: str) -> None:
     """Rules 13 and 14: the order does not depend on how many are asked for."""
     many = [hit["id"] for hit in history.hits(query, n_hits=50)]
     for n_hits in range(1, 9):
         assert [hit["id"] for hit in history.hits(query, n_hits=n_hits)] == many[:n_hits]
 
 
-def test_asking_again_gives_the_same_answer(history: History) -> None:
+def test_the_same_request_gives_the_same_answer(history: History) -> None:
     """Rule 13: ranked and stable."""
     first, second = (history.data("search_sessions", query="the voyage", n_hits=50) for _ in range(2))
     assert first == second
@@ -120,7 +120,7 @@ def test_truncated_is_true_exactly_when_there_are_more(history: History, n_hits:
 
 
 @pytest.mark.parametrize(("day", "there"), [("voyage of 100 turns", 100), ("voyage of 101 turns", 101)])
-def test_the_most_that_can_be_asked_for_still_says_that_there_are_more(history: History, day: str, there: int) -> None:
+def test_the_maximum_limit_still_says_that_there_are_more(history: History, day: str, there: int) -> None:
     """Rule 14."""
     scope = history.ids_by_title[f"{day}, day 1"]
     data = history.data("search_sessions", query="voyage", within_id=scope, n_hits=50)
@@ -155,7 +155,7 @@ def test_a_scope_without_a_match_is_an_empty_success(history: History, noun: str
     assert data == {"result_count": 0, "limit": 10, "truncated": False, "results": []}
 
 
-def test_a_session_does_not_answer_for_its_sub_agents(history: History) -> None:
+def test_a_search_in_a_session_does_not_search_its_sub_agents(history: History) -> None:
     """Rules 17 and 38."""
     parent = history.ids_by_title["Have someone check the lock gates"]
     assert history.hits("second gate never reports", event_types=["assistant_response"])
@@ -182,7 +182,7 @@ LONG_TEXTS = {
 
 
 @pytest.mark.parametrize(("query", "shown"), LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_a_snippet_of_a_long_text_shows_the_match_with_what_is_around_it(history: History, query: str, shown: str) -> None:
+def test_a_snippet_of_a_long_text_shows_the_match_with_the_text_around_it(history: History, query: str, shown: str) -> None:
     """Rule 16."""
     hit = history.hits(query)[0]
     text = hit["snippet"]["text"]
@@ -285,7 +285,7 @@ PHRASES = [
 
 
 @pytest.mark.parametrize(("query", "found"), PHRASES)
-def test_a_quoted_part_of_a_query_must_occur_as_it_stands(history: History, query: str, found: int) -> None:
+def test_a_quoted_part_of_a_query_must_occur_exactly(history: History, query: str, found: int) -> None:
     """Rule 43."""
     hits = history.hits(query, within_id=history.ids_by_title["Rename the accessor"])
     assert len(hits) == found
@@ -300,7 +300,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("query", ODD)
-def test_no_character_of_a_query_means_anything_but_itself(history: History, query: str) -> None:
+def test_every_character_of_a_query_is_literal(history: History, query: str) -> None:
     """Rule 43: punctuation and stop words are a success, possibly empty."""
     data = history.data("search_sessions", query=query)
     assert data["result_count"] == len(data["results"]) <= 10
@@ -315,7 +315,7 @@ def test_operators_of_query_languages_are_only_words(history: History, query: st
 # ---- nothing but matches
 
 
-def test_a_query_that_nothing_matches_gives_nothing(history: History) -> None:
+def test_a_query_without_a_match_gives_no_hits(history: History) -> None:
     """Rule 44; the source's example of no hits."""
     query = "nonexistent exact phrase for this index"
     envelope = history.call("search_sessions", query=query, n_hits=5)
@@ -338,7 +338,7 @@ def test_every_hit_shares_a_word_with_the_query(history: History, query: str) ->
 # ---- our own traffic
 
 
-def test_earlier_searches_are_not_found_by_searches(history: History) -> None:
+def test_searches_do_not_find_earlier_searches(history: History) -> None:
     """Rule 42: calls of our tools and their answers, over MCP or in a shell."""
     assert history.hits("barnacle") == []
     assert history.hits("barnacle", event_types=TYPES) == []
@@ -349,7 +349,7 @@ def test_earlier_searches_are_not_found_by_searches(history: History) -> None:
 
 @pytest.mark.parametrize("noun", ["session", "turn"])
 @pytest.mark.parametrize(("type_", "count"), [("tool_call", 3), ("tool_response", 3)])
-def test_our_own_traffic_is_found_where_scope_and_type_are_named(
+def test_recollects_own_traffic_is_found_with_a_scope_and_a_type(
     history: History, noun: str, type_: str, count: int
 ) -> None:
     """Rule 42."""
@@ -359,14 +359,14 @@ def test_our_own_traffic_is_found_where_scope_and_type_are_named(
     assert [hit["event"]["type"] for hit in found] == [type_] * count
 
 
-def test_our_own_traffic_is_kept_and_opens(history: History) -> None:
+def test_recollects_own_traffic_is_stored_and_can_be_opened(history: History) -> None:
     """Rule 42."""
     texts = [event["content"]["text"] for event in history.events(OWN)]
     assert 'mcp__recollect__search_sessions(query="kelp barnacle")' in texts
     assert "barnacle in full" in texts
 
 
-def test_what_else_a_session_with_our_tools_did_is_found_as_ever(history: History) -> None:
+def test_other_events_of_a_session_that_uses_recollect_are_found(history: History) -> None:
     """Rule 42: only the traffic is left out, not the session."""
     assert {hit["event"]["type"] for hit in history.hits("kelp", event_types=TYPES)} == {
         "user_input", "tool_call", "tool_response",

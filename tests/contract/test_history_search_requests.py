@@ -57,7 +57,7 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("given", ACCEPTED.values(), ids=ACCEPTED)
-def test_each_combination_searches_what_it_names_and_nothing_else(
+def test_each_combination_searches_exactly_what_it_names(
     history: History, places: dict[str, str], given: dict[str, Any]
 ) -> None:
     """Rules 1, 2 and 17; the search_sessions matrix."""
@@ -99,13 +99,13 @@ def test_reasoning_tool_calls_compactions_system_and_runtime_are_not_searched_by
 # ---- the canonical request
 
 
-def test_the_query_is_trimmed_and_otherwise_kept_as_it_was_written(history: History) -> None:
+def test_the_query_is_trimmed_and_otherwise_unchanged(history: History) -> None:
     """Rule 2."""
     envelope = history.call("search_sessions", query="\n\t  Cargo   TEST  \u3000")
     assert envelope["request"] == {"query": "Cargo   TEST", **DEFAULTS}
 
 
-def test_event_types_are_told_once_each_and_in_the_order_of_the_vocabulary(history: History) -> None:
+def test_event_types_are_echoed_once_each_in_the_order_of_the_vocabulary(history: History) -> None:
     """Rule 2."""
     envelope = history.call("search_sessions", query="x", event_types=[*reversed(TYPES), *TYPES])
     assert envelope["request"]["event_types"] == TYPES
@@ -187,7 +187,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str | None, dict[str, Any] | None
 
 
 @pytest.mark.parametrize(("given", "expected"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
-def test_a_bad_request_is_refused_in_words_and_echoed_as_it_came(
+def test_a_bad_request_is_refused_with_a_reason_and_echoed_unchanged(
     history: History, places: dict[str, str], given: dict[str, Any], expected: tuple[str, Any, Any]
 ) -> None:
     """Rules 1, 3, 4, 5, 6, 7, 8, 9 and 10; the search_sessions matrix."""
@@ -203,7 +203,7 @@ def test_a_bad_request_is_refused_in_words_and_echoed_as_it_came(
     assert envelope["warnings"] == []
 
 
-def test_no_arguments_at_all_are_a_request_without_a_query(history: History) -> None:
+def test_a_call_without_arguments_is_a_request_without_a_query(history: History) -> None:
     """Rule 5, for a client that leaves `arguments` out."""
     envelope = history.result("search_sessions").structured_content
     assert envelope["error"]["message"] == "query must be a non-empty string"

@@ -78,7 +78,7 @@ REFUSED = set(REQUESTS[REQUESTS.index("blank query") :])
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_an_answer_and_an_error_are_both_clean_tool_results(history: History, requests: dict[str, Any], name: str) -> None:
+def test_answers_and_errors_are_both_valid_tool_results(history: History, requests: dict[str, Any], name: str) -> None:
     """Rules 30 and 32: isError is false, and the text is the same JSON as the structured content."""
     tool, arguments, _ = requests[name]
     result = history.result(tool, arguments)
@@ -178,7 +178,7 @@ def test_milliseconds_are_those_of_the_log(history: History) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["query"], "query"], ids=["a list", "a string"])
-def test_arguments_that_are_no_object_are_refused_in_good_form(person: Person, arguments: Any) -> None:
+def test_arguments_that_are_not_an_object_are_refused_in_the_error_envelope(person: Person, arguments: Any) -> None:
     """Rule 30: whatever is answered as a tool result fits the tool's schema; the server goes on."""
     with person.mcp() as raw:
         schema = raw.request("tools/list")["result"]["tools"][0]["outputSchema"]
@@ -195,7 +195,7 @@ def test_arguments_that_are_no_object_are_refused_in_good_form(person: Person, a
 # ---- deadlines and faults
 
 
-def test_past_its_deadline_every_tool_says_so(person: Person) -> None:
+def test_every_tool_reports_an_exceeded_deadline(person: Person) -> None:
     """Rule 29: a deadline of 0 ms is always past."""
     write_resumed_session(person)
     person.sync()
@@ -223,7 +223,7 @@ def test_a_deadline_does_not_hide_a_bad_request(person: Person) -> None:
         assert history.error("open", id="?")["code"] == "invalid_id"
 
 
-def test_a_broken_archive_is_an_internal_error_in_few_words(person: Person) -> None:
+def test_a_broken_archive_is_a_short_internal_error(person: Person) -> None:
     """Source, error behaviour: runtime failures are answers too, and never end the server."""
     write_resumed_session(person)
     person.sync()
@@ -309,7 +309,7 @@ OUTLIVED = {
 
 
 @pytest.mark.parametrize("command", OUTLIVED.values(), ids=OUTLIVED)
-def test_ids_survive(settled: tuple[Person, dict[str, Any]], command: list[str]) -> None:
+def test_ids_survive_rebuilds_and_new_syncs(settled: tuple[Person, dict[str, Any]], command: list[str]) -> None:
     """Rule 26: a new server tells the same of the realm, whatever was run in between."""
     person, told = settled
     person.run(*command)

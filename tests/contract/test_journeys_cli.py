@@ -48,7 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 # ---- for programs
 
 
-def test_with_json_every_command_prints_the_very_body(home: Home) -> None:
+def test_with_json_every_command_prints_the_response_body(home: Home) -> None:
     person, journey = home.person, home.journey
     created = person.json("journey", "create", "--user", USER)
     assert (created["is_new"], created["user_id"]) == (True, USER)
@@ -108,12 +108,12 @@ def test_a_session_is_linked_by_either_name(home: Home) -> None:
         ("create --user me", 400, 2),
     ],
 )
-def test_a_failure_keeps_its_code(home: Home, command: str, code: int, exit_code: int) -> None:
+def test_a_failure_has_the_exit_code_of_its_error(home: Home, command: str, code: int, exit_code: int) -> None:
     done = home.person.run("journey", *command.split(), "--json", check=False)
     assert (done.returncode, json.loads(done.stdout)["code"]) == (exit_code, code)
 
 
-def test_a_failure_is_told_in_one_sentence(home: Home) -> None:
+def test_a_failure_is_described_in_one_sentence(home: Home) -> None:
     done = home.person.run("journey", "timeline", NOBODY, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"recollect: Journey {NOBODY} not found\n")
 
@@ -127,7 +127,7 @@ def test_a_failure_is_told_in_one_sentence(home: Home) -> None:
         "timeline",
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(home: Home, command: str) -> None:
+def test_invalid_options_are_a_usage_error(home: Home, command: str) -> None:
     done = home.person.run("journey", *command.replace("JOURNEY", home.journey).split(), check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
@@ -136,7 +136,7 @@ def test_what_makes_no_sense_is_a_usage_error(home: Home, command: str) -> None:
 # ---- for people
 
 
-def test_people_see_what_is_in_a_journey(home: Home) -> None:
+def test_the_output_for_people_shows_a_journey(home: Home) -> None:
     history, timeline = home.shown("history", home.journey), home.shown("timeline", home.journey)
     assert [title for title in (WINCH, ROPE, DECK) if title not in history] == []
     assert UUID.findall(timeline) == UUID.findall(history)[::-1]
@@ -146,7 +146,7 @@ def test_people_see_what_is_in_a_journey(home: Home) -> None:
     assert home.shown("history", home.journey, "hovercraft") == "No sessions found.\n"
 
 
-def test_people_see_what_they_did(home: Home) -> None:
+def test_the_output_for_people_confirms_a_change(home: Home) -> None:
     mine = UUID.findall(home.shown("create"))[0]
     assert home.shown("timeline", mine) == "This journey is empty.\n"
     assert home.shown("documents", mine) == "This journey has no documents.\n"
@@ -159,7 +159,7 @@ def test_people_see_what_they_did(home: Home) -> None:
     home.journeys.link(home.journey, home.ids[OARS])
 
 
-def test_nothing_that_a_terminal_would_obey_is_shown(home: Home) -> None:
+def test_terminal_control_sequences_are_not_printed(home: Home) -> None:
     mine, evil = home.journeys.create_journey(), "a\x1b[31m\x1b]0;b\x07[bold]c[/]\x9b"
     document = home.journeys.add(mine, title=evil, content=evil, metadata={evil: evil})
     home.journeys.link(mine, home.ids[OARS], summary=evil)

@@ -59,7 +59,7 @@ def test_a_known_person_gets_the_same_journey(journeys: Journeys, spelled: Any) 
 
 
 @pytest.mark.parametrize("nobody", [{}, {"user_id": None}])
-def test_nobody_in_particular_gets_a_new_journey_every_time(journeys: Journeys, nobody: Body) -> None:
+def test_a_request_without_a_person_gets_a_new_journey_every_time(journeys: Journeys, nobody: Body) -> None:
     """J3."""
     bodies = [journeys.body("get_or_create_journey", **nobody) for _ in range(3)]
     assert [(body["user_id"], body["is_new"], body["session_count"]) for body in bodies] == [(None, True, 0)] * 3
@@ -101,7 +101,7 @@ BAD_IDS = [
 
 
 @pytest.mark.parametrize("bad", BAD_IDS)
-def test_a_user_id_that_is_no_uuid_is_refused(journeys: Journeys, bad: Any) -> None:
+def test_a_user_id_that_is_not_a_uuid_is_refused(journeys: Journeys, bad: Any) -> None:
     """J6."""
     assert journeys.refusal("get_or_create_journey", {"user_id": bad}) == (400, "user_id must be a UUID")
 
@@ -109,7 +109,7 @@ def test_a_user_id_that_is_no_uuid_is_refused(journeys: Journeys, bad: Any) -> N
 # ---- many at once
 
 
-def test_of_twenty_processes_at_once_exactly_one_begins_the_journey(person: Person) -> None:
+def test_exactly_one_of_twenty_concurrent_processes_creates_the_journey(person: Person) -> None:
     """J5: on a machine where nothing is stored yet."""
     with ExitStack() as stack:
         clients = [stack.enter_context(person.mcp()) for _ in range(AT_ONCE)]
@@ -122,7 +122,7 @@ def test_of_twenty_processes_at_once_exactly_one_begins_the_journey(person: Pers
     assert len({(body["journey_id"], body["created_at"]) for body in bodies}) == 1
 
 
-def test_of_many_calls_to_one_server_exactly_one_begins_the_journey(person: Person) -> None:
+def test_exactly_one_of_many_concurrent_calls_to_a_server_creates_the_journey(person: Person) -> None:
     """J5: its threads are no different from processes."""
     with person.mcp() as client:
         for number in range(AT_ONCE):
@@ -132,7 +132,7 @@ def test_of_many_calls_to_one_server_exactly_one_begins_the_journey(person: Pers
     assert len({body["journey_id"] for body in bodies}) == 1
 
 
-def test_who_found_no_journey_and_comes_too_late_to_begin_one_gets_the_other(person: Person) -> None:
+def test_a_caller_that_loses_the_race_to_create_a_journey_gets_the_winners(person: Person) -> None:
     """J5: the moment between asking and writing."""
     run_operation(person, "get_or_create_journey", user_id=NOBODY)
     with closing(Memory(person.realm, writable=True)) as one, closing(Memory(person.realm, writable=True)) as two:
@@ -156,7 +156,7 @@ for line in sys.stdin:
 """
 
 
-def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
+def test_many_processes_may_create_the_same_store_at_once(tmp_path: Path) -> None:
     """J5: whoever is not the first waits; SQLite alone would refuse one of them now and then."""
     pipe, command = subprocess.PIPE, [sys.executable, "-c", OPENING]
     with ExitStack() as stack:
@@ -218,7 +218,7 @@ def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: P
         assert [row["session_id"] for row in journeys.session_rows(other, query="anchor sail deck winch")] == sessions[:1]
 
 
-def test_deleting_what_is_not_there_changes_nothing(person: Person) -> None:
+def test_deleting_a_missing_journey_changes_nothing(person: Person) -> None:
     journey = run_operation(person, "get_or_create_journey", user_id=USER)["journey_id"]
     assert run_operation(person, "delete_journey", journey_id=NOBODY) == {
         "code": 404,

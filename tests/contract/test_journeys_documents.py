@@ -64,7 +64,7 @@ def whole(person: Person, journey: str, document: str) -> Body:
 
 
 @pytest.mark.parametrize("document_type", TYPES)
-def test_a_type_is_all_that_a_document_needs(person: Person, journeys: Journeys, journey: str, document_type: str) -> None:
+def test_a_document_needs_only_a_type(person: Person, journeys: Journeys, journey: str, document_type: str) -> None:
     """J21."""
     body = journeys.body("add_document_to_journey", journey_id=journey, document_type=document_type)
     assert body == {
@@ -102,7 +102,7 @@ def test_a_bad_document_is_refused_before_an_unknown_journey(journeys: Journeys,
     assert journeys.refusal("add_document_to_journey", {"document_type": "note", **arguments}) == refusal
 
 
-def test_what_is_added_is_kept_to_the_letter(person: Person, journeys: Journeys, journey: str) -> None:
+def test_a_document_is_stored_unchanged(person: Person, journeys: Journeys, journey: str) -> None:
     text = "  Ship on Friday \n\n\tsaid 船长 ⚓ \u0000 e\u0301 "
     document = journeys.add(journey, title=text, content=text * 1_000, metadata={text: text})
     kept = whole(person, journey, document)
@@ -117,7 +117,7 @@ def test_content_is_never_opened_as_a_file(person: Person, journeys: Journeys, j
         assert whole(person, journey, document)["content"] == content
 
 
-def test_secrets_are_taken_out_of_what_is_added(person: Person, journeys: Journeys, journey: str) -> None:
+def test_secrets_in_documents_are_redacted(person: Person, journeys: Journeys, journey: str) -> None:
     key = "sk-ant-api03-abcdefghijklmnop0123"
     document = journeys.add(journey, title=f"t {key}", content=f"c {key}", metadata={"nested": [{"api_key": key}]})
     assert json.dumps(whole(person, journey, document)).count("[REDACTED:anthropic-key]") == 3
@@ -127,7 +127,7 @@ def test_secrets_are_taken_out_of_what_is_added(person: Person, journeys: Journe
 # ---- metadata
 
 
-def test_a_megabyte_of_metadata_comes_back_as_it_was(person: Person, journeys: Journeys, journey: str) -> None:
+def test_a_megabyte_of_metadata_comes_back_unchanged(person: Person, journeys: Journeys, journey: str) -> None:
     """J23: its keys in their order, too."""
     metadata = {f"key {number}": {"z": number, "a": [None, True, 1.5, "é⚓" * 40]} for number in range(6_000)}
     assert len(json.dumps(metadata)) > MB
@@ -155,7 +155,7 @@ def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
 
 @given(metadata=st.dictionaries(st.text(), JSON))
 @effort(max_examples=60, deadline=None)
-def test_any_metadata_comes_back_as_it_was(plain_realm: tuple[LiveRealm, str], metadata: Body) -> None:
+def test_any_metadata_comes_back_unchanged(plain_realm: tuple[LiveRealm, str], metadata: Body) -> None:
     """J23."""
     realm, journey = plain_realm
     document = _asked(realm, "add_document_to_journey", journey_id=journey, document_type="note", metadata=metadata)
@@ -163,7 +163,7 @@ def test_any_metadata_comes_back_as_it_was(plain_realm: tuple[LiveRealm, str], m
     assert repr(kept) == repr(metadata)
 
 
-def test_metadata_that_is_nested_beyond_reason_is_refused(person: Person, journey: str) -> None:
+def test_metadata_that_is_nested_too_deep_is_refused(person: Person, journey: str) -> None:
     deep: Any = 1
     for _ in range(5_000):
         deep = {"in": deep}
@@ -174,7 +174,7 @@ def test_metadata_that_is_nested_beyond_reason_is_refused(person: Person, journe
 # ---- lists
 
 
-def test_documents_are_in_the_history_only_when_asked_for(journeys: Journeys, journey: str) -> None:
+def test_documents_are_in_the_history_only_on_request(journeys: Journeys, journey: str) -> None:
     """J17: all of them, the newest first, each with its four keys."""
     added = [journeys.add(journey, title=title) for title in ("first", "", "third")]
     added.append(journeys.add(journey, "artifact"))
@@ -187,7 +187,7 @@ def test_documents_are_in_the_history_only_when_asked_for(journeys: Journeys, jo
         assert [row["title"] for row in listed] == ["", "third", "", "first"]
 
 
-def test_a_range_of_dates_holds_for_documents_too(journeys: Journeys, journey: str) -> None:
+def test_a_range_of_dates_applies_to_documents_too(journeys: Journeys, journey: str) -> None:
     body = journeys.body("add_document_to_journey", journey_id=journey, document_type="note")
     at = body["created_at"]
     ranges = {"from_date": at}, {"to_date": at}, {"to_date": "2020-01-01T00:00:00Z"}, {"from_date": "9999-01-01T00:00:00Z"}
@@ -206,7 +206,7 @@ def test_a_document_is_listed_and_read_in_its_own_journey_only(person: Person, j
 
 
 @pytest.mark.parametrize("operation", ["get_document", "delete_document"])
-def test_a_document_that_is_not_there_is_named(person: Person, journey: str, operation: str) -> None:
+def test_the_error_names_a_missing_document(person: Person, journey: str, operation: str) -> None:
     absent = {"code": 404, "message": f"Document {NOBODY} not found"}
     assert run_operation(person, operation, journey_id=journey, document_id=NOBODY) == absent
     for field in ("journey_id", "document_id"):
@@ -263,7 +263,7 @@ def test_sessions_and_documents_are_in_one_timeline_oldest_first(tmp_path: Path)
             assert answer == {"code": 400, "message": "limit must be an integer from 1 to 1000"}
 
 
-def test_fifty_entries_are_shown_unless_asked_for(person: Person, journeys: Journeys, journey: str) -> None:
+def test_fifty_entries_are_shown_by_default(person: Person, journeys: Journeys, journey: str) -> None:
     """J25."""
     added = [journeys.add(journey) for _ in range(53)]
     entries = run_operation(person, "journey_timeline", journey_id=journey)["entries"]
@@ -287,7 +287,7 @@ def test_nothing_is_lost_when_many_processes_add_at_once(person: Person, journey
     assert len(listed) == 4 * each
 
 
-def test_no_document_outlives_a_journey_that_is_deleted_meanwhile(person: Person, journeys: Journeys) -> None:
+def test_no_document_outlives_a_journey_that_is_deleted_at_the_same_time(person: Person, journeys: Journeys) -> None:
     """An add succeeds before the deletion or finds no journey after it; there is no third way."""
     journey = journeys.create_journey()
     with person.mcp() as client:

@@ -103,7 +103,7 @@ def replace_by_a_folder(memory: Path) -> None:
     [overwrite, empty, delete, delete_the_realm, replace_by_noise, replace_by_a_folder],
     ids=lambda one: one.__name__,
 )
-def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
+def test_a_store_that_breaks_under_a_running_server_is_a_500_with_the_text_of_the_contract(
     person: Person, breaks: Callable[[Path], None]
 ) -> None:
     """J28: every time and for every tool, and the server goes on."""
@@ -117,7 +117,7 @@ def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
         assert not memory.is_file() or breaks in (overwrite, empty, replace_by_noise), "nothing was made in its place"
 
 
-def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
+def test_a_restored_store_is_used_again(person: Person) -> None:
     """J28: what was there before is all there, and nothing went into a file that nobody sees."""
     aside = person.realm / "aside"
     with connect_voyage(person) as (journeys, journey, _):
@@ -132,7 +132,7 @@ def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
         assert journeys.query(journey, include_documents=True)["documents"] == []
 
 
-def test_a_store_that_another_takes_the_place_of_is_left_for_it(person: Person) -> None:
+def test_a_store_that_was_replaced_is_closed_and_the_new_one_is_used(person: Person) -> None:
     """J28: a process that was started later has made a new one, and both see the same."""
     with connect_voyage(person) as (journeys, journey, _):
         delete(memory_path(person.realm))
@@ -186,7 +186,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str
         ("timeline OUTDATED", PREFIXES["journey_timeline"]),
     ],
 )
-def test_what_cannot_be_written_to_a_full_disk_is_a_500(full: tuple[Person, str, str], command: str, prefix: str) -> None:
+def test_a_write_to_a_full_disk_is_a_500(full: tuple[Person, str, str], command: str, prefix: str) -> None:
     """J28."""
     done = on_a_full_disk(full, command)
     assert (done.returncode, done.stdout) == (1, "")
@@ -194,7 +194,7 @@ def test_what_cannot_be_written_to_a_full_disk_is_a_500(full: tuple[Person, str,
     assert "Traceback" not in done.stderr
 
 
-def test_what_was_stored_can_be_read_from_a_full_disk(full: tuple[Person, str, str]) -> None:
+def test_reading_works_on_a_full_disk(full: tuple[Person, str, str]) -> None:
     for command, lines in (("history JOURNEY", 6), ("timeline JOURNEY", 8), ("documents JOURNEY", 2)):
         done = on_a_full_disk(full, command)
         assert (done.returncode, len(done.stdout.splitlines())) == (0, lines), done.stderr
@@ -207,7 +207,7 @@ def on_a_full_disk(full: tuple[Person, str, str], command: str) -> "subprocess.C
     return inside(person, FULL, "journey", *(words.get(word, word) for word in command.split()), check=False)
 
 
-def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Person) -> None:
+def test_a_document_that_does_not_fit_does_not_change_the_others(person: Person) -> None:
     """J28: the transaction is undone, and the next one finds room."""
     journey = run_operation(person, "get_or_create_journey")["journey_id"]
     room = memory_path(person.realm).stat().st_size + 400_000
@@ -224,7 +224,7 @@ def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Per
 
 
 @pytest.mark.parametrize("operation", PREFIXES)
-def test_a_deadline_that_has_passed_is_a_500_in_its_words(person: Person, operation: str) -> None:
+def test_an_exceeded_deadline_is_a_500_with_the_text_of_the_contract(person: Person, operation: str) -> None:
     """A bad request is refused all the same: nothing had to be done for that."""
     realm = LiveRealm(person.settings(deadline_ms=0))
     late = f"{PREFIXES[operation]}the request took longer than its deadline"

@@ -87,7 +87,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
         ({"session_id": NOBODY, "diagnosis": ["x"]}, (400, "diagnosis must be a string or a boolean")),
     ],
 )
-def test_a_link_names_what_is_wrong_with_it(shared: Journeys, arguments: Any, refusal: Any) -> None:
+def test_the_error_of_a_link_says_what_is_wrong(shared: Journeys, arguments: Any, refusal: Any) -> None:
     known = {"journey_id": shared.create_journey(USER), "session_id": shared.session_ids()[DECK]}
     assert shared.refusal("link_session_to_journey", {**known, **arguments}) == refusal
     assert shared.session_rows(known["journey_id"]) == []
@@ -101,7 +101,7 @@ def test_a_session_is_in_one_journey_at_a_time(shared: Journeys) -> None:
         assert shared.query(there, query="deck")["total_results"] == 0
 
 
-def test_a_session_that_many_processes_link_at_once_ends_in_one_journey(person: Person, journeys: Journeys) -> None:
+def test_a_session_that_many_processes_link_at_once_is_in_one_journey(person: Person, journeys: Journeys) -> None:
     goals, session = [journeys.create_journey() for _ in range(4)], journeys.session_ids()[DECK]
     with ExitStack() as stack:
         clients = [stack.enter_context(person.mcp()) for _ in goals]
@@ -118,7 +118,7 @@ def test_a_session_that_many_processes_link_at_once_ends_in_one_journey(person: 
 # ---- summaries
 
 
-def test_a_summary_tells_title_request_change_and_end_in_one_line(person: Person) -> None:
+def test_a_summary_has_title_request_change_and_end_in_one_line(person: Person) -> None:
     log = Claude(cwd="/work/api")
     write(person.claude_log(log.session), tokens(log))
     person.sync()
@@ -150,7 +150,7 @@ def test_a_summary_tells_title_request_change_and_end_in_one_line(person: Person
         ("Sails", "", [], ["Use wax", "Use wax"], "x", "Sails. About: Use wax. Ended: x."),
     ],
 )
-def test_a_summary_says_everything_once(
+def test_a_summary_repeats_nothing(
     title: str, asked: str, files: list[str], titles: list[str], ended: str, line: str
 ) -> None:
     assert compose_summary(title, asked, files, titles, ended) == line
@@ -191,7 +191,7 @@ def test_a_session_that_was_interrupted_says_so(person: Person) -> None:
         assert journeys.session_rows(journey)[0]["summary"] == "Sew it. Ended: interrupted."
 
 
-def test_a_summary_that_was_given_is_shown_and_found_instead(shared: Journeys) -> None:
+def test_a_supplied_summary_is_shown_and_found_instead(shared: Journeys) -> None:
     """It stays when the session is linked again without one, and gives way to another that is given."""
     journey, session = shared.create_journey(), shared.session_ids()[DECK]
     shared.link(journey, session)
@@ -208,7 +208,7 @@ def test_a_summary_that_was_given_is_shown_and_found_instead(shared: Journeys) -
     assert shared.session_rows(other, query="hull") == []
 
 
-def test_secrets_are_taken_out_of_a_summary_that_is_given(person: Person, journeys: Journeys) -> None:
+def test_secrets_in_a_supplied_summary_are_redacted(person: Person, journeys: Journeys) -> None:
     key = "sk-ant-api03-abcdefghijklmnop0123"
     journey, session = journeys.create_journey(), journeys.session_ids()[DECK]
     journeys.link(journey, session, summary=f"Used {key}", diagnosis=f"It was {key}")
@@ -235,7 +235,7 @@ def test_a_summary_follows_its_session(person: Person, journeys: Journeys) -> No
     assert journeys.session_rows(journey, query="dry") == []
 
 
-def test_a_title_that_comes_later_is_told(person: Person, journeys: Journeys) -> None:
+def test_a_later_title_is_in_the_summary(person: Person, journeys: Journeys) -> None:
     journey, session = journeys.create_journey(), journeys.session_ids()[DECK]
     journeys.link(journey, session)
     log = f"{4:08d}-0000-4000-8000-000000000000"
@@ -244,7 +244,7 @@ def test_a_title_that_comes_later_is_told(person: Person, journeys: Journeys) ->
     assert journeys.session_rows(journey)[0]["summary"].startswith(f"Watertight. Asked: {DECK}.")
 
 
-def test_what_is_observed_later_is_told(person: Person) -> None:
+def test_a_later_observation_is_in_the_summary(person: Person) -> None:
     log = Claude(cwd="/work/api")
     write(person.claude_log(log.session), tokens(log))
     person.sync()
@@ -258,7 +258,7 @@ def test_what_is_observed_later_is_told(person: Person) -> None:
     assert ("clock skew" in after["summary"], after["has_diagnosis"]) == (True, True)
 
 
-def test_nothing_is_made_again_while_nothing_changes(person: Person) -> None:
+def test_summaries_are_not_rebuilt_while_nothing_changes(person: Person) -> None:
     with connect_voyage(person) as (journeys, journey, _):
         remember(person)
         journeys.query(journey)
@@ -301,7 +301,7 @@ def test_a_session_that_became_private_is_neither_shown_nor_counted(person: Pers
         assert refusal == (404, f"Session {gone} not found")
 
 
-def test_a_session_that_became_private_is_hidden_however_little_time_there_is(person: Person) -> None:
+def test_a_session_that_became_private_is_hidden_even_past_the_deadline(person: Person) -> None:
     with connect_voyage(person) as (_, journey, ids):
         grow(person, 4, "And the hatches?", "The hatches are battened.")
         hide(person, 1)
@@ -333,7 +333,7 @@ def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> Non
     assert WORD not in str(kept)
 
 
-def test_a_session_that_comes_back_is_in_its_journey_again(person: Person) -> None:
+def test_a_session_that_is_restored_is_in_its_journey_again(person: Person) -> None:
     with connect_voyage(person) as (journeys, journey, ids):
         hidden = person.claude_log("x").parent / ".no-recollect"
         hidden.touch()
@@ -385,7 +385,7 @@ OBSERVED: list[tuple[Any, bool]] = [
 
 
 @pytest.mark.parametrize("number", range(len(OBSERVED)))
-def test_a_diagnosis_is_one_that_was_observed(shared: Journeys, number: int) -> None:
+def test_a_diagnosis_is_an_observation(shared: Journeys, number: int) -> None:
     """J18: a diagnosis, or a bug-fix that says why it was so; and whoever links the session has the last word."""
     observed, is_diagnosis = OBSERVED[number]
     journey, session = shared.create_journey(), shared.session_ids()[f"Mend pump {number}"]
@@ -399,7 +399,7 @@ def test_a_diagnosis_is_one_that_was_observed(shared: Journeys, number: int) -> 
         assert shared.session_rows(journey)[0]["has_diagnosis"] is holds
 
 
-def test_a_diagnosis_may_be_stated_where_none_was_observed(shared: Journeys) -> None:
+def test_a_diagnosis_may_be_supplied_if_none_was_observed(shared: Journeys) -> None:
     """J18."""
     journey, ids = shared.create_journey(), shared.session_ids()
     for title, diagnosis in ((DECK, "Worms"), (SAIL, True), (WINCH, False)):

@@ -70,7 +70,7 @@ def test_without_a_query_the_newest_session_comes_first(voyage: Voyage) -> None:
 
 
 @pytest.mark.parametrize("blank", ["", "   ", None])
-def test_a_blank_query_is_none(voyage: Voyage, blank: str | None) -> None:
+def test_a_blank_query_is_ignored(voyage: Voyage, blank: str | None) -> None:
     assert voyage.journeys.query(voyage.journey, query=blank) == voyage.journeys.query(voyage.journey)
 
 
@@ -95,14 +95,14 @@ def test_a_blank_query_is_none(voyage: Voyage, blank: str | None) -> None:
         ("the", {*NEWEST_FIRST}),
     ],
 )
-def test_words_find_the_sessions_whose_summary_has_them_and_no_others(voyage: Voyage, query: str, titles: Any) -> None:
+def test_words_find_exactly_the_sessions_with_them_in_their_summary(voyage: Voyage, query: str, titles: Any) -> None:
     """J8: stemmed, in any case, any one of several; what is quoted must stand there."""
     found = voyage.found(query=query)
     assert (set(found) if isinstance(titles, set) else found) == titles
     assert voyage.journeys.query(voyage.journey, query=query)["total_results"] == len(titles)
 
 
-def test_the_best_match_comes_first_and_of_equal_ones_the_newest(voyage: Voyage) -> None:
+def test_the_best_match_comes_first_and_the_newest_of_equal_matches(voyage: Voyage) -> None:
     """J9, J19: a score above 0 and up to 1; more matches score more, equal summaries score the same."""
     rows = voyage.journeys.session_rows(voyage.journey, query="anchor")
     assert [voyage.titles[row["session_id"]] for row in rows] == [ROPE, WINCH]
@@ -172,7 +172,7 @@ FIRST, LAST = VOYAGE[2][0], VOYAGE[3][0]  # one millisecond apart
         ({"from_date": FIRST, "query": "anchor deck"}, {DECK, ROPE}),
     ],
 )
-def test_a_range_holds_both_its_ends_to_the_microsecond(voyage: Voyage, dates: dict[str, Any], titles: Any) -> None:
+def test_a_range_includes_both_its_ends_to_the_microsecond(voyage: Voyage, dates: dict[str, Any], titles: Any) -> None:
     """J11, J13: either end may be missing."""
     found = voyage.found(**dates)
     assert (set(found) if isinstance(titles, set) else found) == titles
@@ -191,7 +191,7 @@ def test_a_range_that_does_not_go_forward_is_refused(voyage: Voyage, from_date: 
 @pytest.mark.parametrize(
     "bad", ["", "yesterday", "2026-01-20", "2026-01-20T00:00:00", "2026-13-01T00:00:00Z", 1768867200, True, []]
 )
-def test_a_date_that_is_none_is_refused_by_its_name(voyage: Voyage, field: str, bad: Any) -> None:
+def test_the_error_for_an_invalid_date_names_its_argument(voyage: Voyage, field: str, bad: Any) -> None:
     code, message = voyage.refusal(**{field: bad})
     assert (code, message.split()[0]) == (400, field)
 
@@ -199,7 +199,7 @@ def test_a_date_that_is_none_is_refused_by_its_name(voyage: Voyage, field: str, 
 # ---- how many
 
 
-def test_ten_are_shown_unless_asked_for_and_all_are_counted(person: Person) -> None:
+def test_ten_are_shown_by_default_and_all_are_counted(person: Person) -> None:
     """J14, J15."""
     for number in range(1, 13):
         write_session(person, number, f"2026-01-01T00:00:{number:02d}Z", f"Count lantern {number}", "Counted.")
@@ -245,7 +245,7 @@ def test_a_bad_request_is_refused_before_an_unknown_journey(voyage: Voyage, argu
     assert voyage.journeys.refusal("query_journey_history", arguments) == refusal
 
 
-def test_the_id_of_a_session_names_no_journey(voyage: Voyage) -> None:
+def test_the_id_of_a_session_is_not_the_id_of_a_journey(voyage: Voyage) -> None:
     session = voyage.ids[DECK]
     assert voyage.journeys.refusal("query_journey_history", {"journey_id": session}) == (404, f"Journey {session} not found")
 
@@ -262,7 +262,7 @@ def test_the_sessions_of_another_journey_never_appear(voyage: Voyage) -> None:
         assert (body["sessions"], body["total_results"], body.get("documents", [])) == ([], 0, [])
 
 
-def test_a_session_of_the_history_opens_as_one(voyage: Voyage) -> None:
+def test_a_session_of_a_journey_opens_in_the_history(voyage: Voyage) -> None:
     """J29: its id is the session's own, in this family's form."""
     for row in voyage.journeys.session_rows(voyage.journey):
         session = voyage.journeys.open(as_reference(row["session_id"]))["session"]

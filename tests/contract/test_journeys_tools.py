@@ -136,7 +136,7 @@ def test_the_tools_say_what_they_may_do(journeys: Journeys) -> None:
     assert not any(hint.destructive_hint for hint in hints.values())
 
 
-def test_what_a_model_is_told_of_the_tools_is_short_and_names_their_neighbours(journeys: Journeys) -> None:
+def test_the_descriptions_of_the_tools_are_short_and_name_related_tools(journeys: Journeys) -> None:
     tools = journeys.tools().values()
     told = [tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"annotations"}) for tool in tools]
     assert len(json.dumps(told, separators=(",", ":"))) <= BUDGET
@@ -144,18 +144,18 @@ def test_what_a_model_is_told_of_the_tools_is_short_and_names_their_neighbours(j
     assert all(name in described for name in ("query_journey_history", "search_sessions", "`open`"))
 
 
-def test_what_only_people_and_programs_ask_for_is_no_tool(journeys: Journeys) -> None:
+def test_operations_for_people_and_programs_are_not_tools(journeys: Journeys) -> None:
     others = {"journey_timeline", "list_documents", "get_document", "delete_document", "delete_journey"}
     assert others <= OPERATIONS.keys()
     assert not others & journeys.tools().keys()
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_an_argument_that_a_tool_does_not_know_is_refused_by_its_name(journeys: Journeys, tool: str) -> None:
+def test_the_error_for_an_unknown_argument_names_it(journeys: Journeys, tool: str) -> None:
     assert journeys.refusal(tool, {"journeyId": NOBODY}) == (400, "unknown argument: journeyId")
 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if "journey" in name or "document" in name])
-def test_arguments_that_are_no_object_are_refused(person: Person, operation: str) -> None:
+def test_arguments_that_are_not_an_object_are_refused(person: Person, operation: str) -> None:
     reply = OPERATIONS[operation].run(LiveRealm(person.settings()), ["journey_id"], RequestContext.now())
     assert json.loads(reply.text) == {"code": 400, "message": "arguments must be an object"}

@@ -50,7 +50,7 @@ def test_every_id_that_a_search_gives_opens(memory: Memory, query: str) -> None:
         assert all(f"- {fact}" in part for fact in row["facts"])
 
 
-def test_the_evidence_that_details_name_opens_in_the_history(memory: Memory) -> None:
+def test_the_evidence_in_the_details_opens_in_the_history(memory: Memory) -> None:
     rows = memory.search_rows("JWT authentication", limit=5)
     text = memory.text("get_observations", ids=[row["id"] for row in rows])
     events = {word.strip("`,") for word in text.split() if word.startswith("`event:")}
@@ -91,7 +91,7 @@ def test_every_field_is_shown_in_the_form_of_the_contract(memory: Memory) -> Non
     )
 
 
-def test_what_is_empty_is_left_out(memory: Memory) -> None:
+def test_empty_fields_are_left_out(memory: Memory) -> None:
     """C16."""
     text = memory.text("get_observations", ids=[memory.ids["clock"]])
     event = memory.evidence("After the bell")
@@ -115,7 +115,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_field_is_shown_when_it_is_the_only_one(memory: Memory, field: str) -> None:
+def test_a_field_is_shown_even_if_it_is_the_only_one(memory: Memory, field: str) -> None:
     """C16."""
     value, shown = FIELDS[field]
     evidence = [memory.evidence("Which seeds need stratification")]
@@ -136,7 +136,7 @@ def test_twenty_observations_can_be_opened_at_once(memory: Memory, many: list[st
     assert text.count("\n\n---\n\n## [") == 19
 
 
-def test_the_order_of_the_ids_is_the_order_of_the_answer(memory: Memory, many: list[str]) -> None:
+def test_the_answer_has_the_order_of_the_ids(memory: Memory, many: list[str]) -> None:
     """C19."""
     order = [*many[10:20], *reversed(many[:10])]
     assert OBSERVATION.findall(memory.text("get_observations", ids=order)) == order
@@ -144,7 +144,7 @@ def test_the_order_of_the_ids_is_the_order_of_the_answer(memory: Memory, many: l
     assert OBSERVATION.findall(memory.text("get_observations", ids=mixed)) == mixed
 
 
-def test_an_id_that_is_given_twice_is_answered_twice(memory: Memory) -> None:
+def test_a_repeated_id_is_answered_twice(memory: Memory) -> None:
     twice = [memory.ids["seed"], memory.ids["hull"], memory.ids["seed"]]
     assert OBSERVATION.findall(memory.text("get_observations", ids=twice)) == twice
 
@@ -178,13 +178,13 @@ def test_ids_are_a_list_of_at_least_one(memory: Memory, ids: Any) -> None:
     ],
     ids=ascii,
 )
-def test_an_id_that_is_unknown_or_none_is_named_in_the_refusal(memory: Memory, bad: Any) -> None:
+def test_the_error_names_an_unknown_or_invalid_id(memory: Memory, bad: Any) -> None:
     """C18: also among others that are known."""
     for ids in ([bad], [memory.ids["hull"], bad, memory.ids["keel"]]):
         assert memory.refusal("get_observations", ids=ids) == f"Invalid observation ID: {bad}"
 
 
-def test_an_id_of_the_history_is_no_observation(memory: Memory) -> None:
+def test_an_id_of_the_history_is_not_an_observation(memory: Memory) -> None:
     event = memory.evidence("After the bell")
     assert memory.refusal("get_observations", ids=[event]) == f"Invalid observation ID: {event}"
 

@@ -71,7 +71,7 @@ def leftovers(person: Person) -> list[str]:
     return [str(path) for path in person.state.rglob("*") if path.is_file() and WORD.encode() in path.read_bytes()]
 
 
-def test_the_traces_are_found_where_nothing_is_private(person: Person) -> None:
+def test_without_private_sessions_every_trace_is_found(person: Person) -> None:
     """Else none of the tests below could fail."""
     log = write_both(person)
     person.run("sync")
@@ -84,7 +84,7 @@ def test_the_traces_are_found_where_nothing_is_private(person: Person) -> None:
 # ---- said before anything was read
 
 
-def test_a_session_that_holds_the_marker_is_in_no_index(person: Person) -> None:
+def test_a_session_that_contains_the_marker_is_in_no_index(person: Person) -> None:
     """C30: in any case, anywhere in a prompt."""
     logs = [write_private(person, number) for number in range(3, 7)]
     for log, marker in zip(logs, [MARKER, MARKER.lower(), "Do not Index this Chat", f"please:{MARKER}!"], strict=True):
@@ -130,7 +130,7 @@ def remember(person: Person, *paths: Path) -> None:
     assert distil(person.realm, person.settings(), person.env, lambda: False)
 
 
-def test_a_marker_that_is_written_later_takes_everything_back(person: Person) -> None:
+def test_a_later_marker_removes_the_whole_session(person: Person) -> None:
     """C30: of what was read, distilled and recorded before, for a server that has been running all the while too."""
     log = write_both(person)
     remember(person)
@@ -157,7 +157,7 @@ def test_a_marker_that_is_written_later_takes_everything_back(person: Person) ->
         assert traces(memory, log, *made) == []
 
 
-def test_a_marker_takes_everything_back_before_anything_is_distilled(person: Person) -> None:
+def test_a_marker_removes_the_whole_session_before_it_is_distilled(person: Person) -> None:
     """C30: distilling may be late, or busy elsewhere; what is private is gone with the sync that reads so."""
     log = write_both(person)
     remember(person)
@@ -173,7 +173,7 @@ def test_a_marker_takes_everything_back_before_anything_is_distilled(person: Per
     [("beside the log", True), ("beside the log", False), ("setting", False)],
     ids=["beside a log that grows", "beside a log that stays", "setting, for a log that stays"],
 )
-def test_an_exclusion_that_comes_later_takes_everything_back(person: Person, how: str, written: bool) -> None:
+def test_a_later_exclusion_removes_the_whole_session(person: Person, how: str, written: bool) -> None:
     """C30: also where nothing was written to the log since it was read."""
     log = write_both(person)
     remember(person)
@@ -203,7 +203,7 @@ def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None
         assert traces(memory, log) == []
 
 
-def test_nothing_of_a_session_stays_on_disk_that_became_private(person: Person) -> None:
+def test_nothing_of_a_session_that_became_private_stays_on_disk(person: Person) -> None:
     log = write_both(person)
     remember(person)
     append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))

@@ -90,14 +90,14 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 
 @pytest.mark.parametrize("mode", ["text", "vector", "both"])
 @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=[str(filters) for filters, _ in FILTERS])
-def test_a_filter_lets_through_what_it_names_and_nothing_else(
+def test_a_filter_gives_exactly_the_matching_observations(
     memory: Memory, filters: dict[str, Any], expected: set[str], mode: str
 ) -> None:
     """C8 and C9, whichever way the question is answered."""
     assert lanterns(memory, mode, **filters) == expected
 
 
-def test_filters_hold_for_what_the_rules_made_too(memory: Memory) -> None:
+def test_filters_apply_to_rule_based_observations_too(memory: Memory) -> None:
     rows = memory.search_rows("JWT authentication", types=["bug-fix", "decision"], projects=["api"], limit=50)
     assert {row["type"] for row in rows} <= {"bug-fix", "decision"}
     assert {row["project"] for row in rows} == {"api"}
@@ -137,7 +137,7 @@ def test_a_word_is_found_wherever_it_stands_in_an_observation(memory: Memory, pl
         assert [row["id"] for row in memory.search_rows(query, mode="text")][:1] == [identity]
 
 
-def test_text_mode_finds_nothing_that_shares_no_word(memory: Memory) -> None:
+def test_text_mode_finds_only_observations_that_share_a_word(memory: Memory) -> None:
     assert memory.search_rows("horticulture propagation", mode="text") == []
 
 
@@ -181,7 +181,7 @@ def test_a_paraphrase_that_shares_no_word_is_found_by_meaning(
     assert insights[title] in [row["id"] for row in memory.search_rows(question, mode="vector", limit=3)]
 
 
-def test_words_that_mean_nothing_to_the_model_find_nothing_by_meaning(memory: Memory) -> None:
+def test_words_that_the_model_does_not_know_find_nothing_by_meaning(memory: Memory) -> None:
     assert memory.text("search", query="xqzzt wvvkjq", mode="vector") == "No observations found"
 
 
@@ -190,7 +190,7 @@ def test_words_that_mean_nothing_to_the_model_find_nothing_by_meaning(memory: Me
 
 @pytest.mark.parametrize("query", ["lantern", "JWT authentication", "refresh tokens rotate"])
 @pytest.mark.usefixtures("insights")
-def test_both_ways_together_show_nothing_twice(memory: Memory, query: str) -> None:
+def test_hybrid_search_shows_nothing_twice(memory: Memory, query: str) -> None:
     """C6: neither an id, nor the same title of the same project and type."""
     rows = memory.search_rows(query, mode="both", limit=50)
     assert len({row["id"] for row in rows}) == len(rows) > 1
@@ -199,7 +199,7 @@ def test_both_ways_together_show_nothing_twice(memory: Memory, query: str) -> No
 
 @pytest.mark.parametrize("query", ["lantern", "JWT authentication", "passwords hashed"])
 @pytest.mark.usefixtures("insights")
-def test_what_words_find_is_found_by_both_ways_too(memory: Memory, query: str) -> None:
+def test_hybrid_search_finds_everything_that_text_search_finds(memory: Memory, query: str) -> None:
     by_words = {row["id"] for row in memory.search_rows(query, mode="text", limit=50)}
     assert by_words
     assert by_words <= {row["id"] for row in memory.search_rows(query, mode="both", limit=50)}
@@ -210,7 +210,7 @@ def test_a_match_by_words_and_meaning_comes_before_one_of_either(memory: Memory)
     assert memory.titles("how are passwords hashed and stored", mode="both")[0].startswith("Passwords are hashed")
 
 
-def test_what_is_said_twice_in_a_project_is_shown_once(memory: Memory) -> None:
+def test_identical_observations_of_a_project_are_shown_once(memory: Memory) -> None:
     events = [memory.evidence(words) for words in ("Before the bell", "After the bell")]
     for event in events:
         memory.record(type="pattern", title="Sextants drift in the cold", evidence_ids=[event])

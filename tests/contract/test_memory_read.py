@@ -82,7 +82,7 @@ def log(memory: Memory) -> str:
 # ---- C20: the whole of it
 
 
-def test_a_log_is_read_as_exchanges_with_the_tools_summed_up(memory: Memory, log: str) -> None:
+def test_a_log_is_read_as_exchanges_with_its_tool_calls_summarised(memory: Memory, log: str) -> None:
     """C20: what was said, no thoughts, no output of tools."""
     assert memory.text("read", path=log) == (
         "# Conversation: 00000001-0000-4000-8000-000000000000\n"
@@ -134,7 +134,7 @@ def test_a_range_of_lines_is_inclusive_and_shows_nothing_else(
     assert [sentence for sentence in SENTENCES if sentence in text] == [one for one in SENTENCES if one in said]
 
 
-def test_lines_in_which_nobody_speaks_are_a_success(memory: Memory, log: str) -> None:
+def test_lines_without_messages_are_a_success(memory: Memory, log: str) -> None:
     assert memory.text("read", path=log, startLine=2, endLine=2) == "Nothing was said in these lines."
 
 
@@ -160,7 +160,7 @@ def test_lines_in_which_nobody_speaks_are_a_success(memory: Memory, log: str) ->
     ],
     ids=str,
 )
-def test_a_range_that_is_none_is_refused(memory: Memory, log: str, lines: dict[str, Any]) -> None:
+def test_an_invalid_range_is_refused(memory: Memory, log: str, lines: dict[str, Any]) -> None:
     """C22."""
     assert memory.refusal("read", path=log, **lines) == BAD_RANGE
 
@@ -178,7 +178,7 @@ def test_the_lines_that_a_search_names_can_be_read(memory: Memory) -> None:
         assert f"# Date: {row['date']}\n" in text
 
 
-def test_the_lines_are_those_of_the_file(memory: Memory, log: str) -> None:
+def test_line_numbers_are_those_of_the_file(memory: Memory, log: str) -> None:
     lines = Path(log).read_text().splitlines()
     for number in (1, 3, 10, 11, 12, 13, 14):
         spoken = json.loads(lines[number - 1])["message"]["content"]
@@ -186,7 +186,7 @@ def test_the_lines_are_those_of_the_file(memory: Memory, log: str) -> None:
         assert spoken in memory.text("read", path=log, startLine=number, endLine=number)
 
 
-def test_a_line_that_cannot_be_read_counts_too(person: Person) -> None:
+def test_an_unreadable_line_counts_too(person: Person) -> None:
     said = session_writer(1, "ship")
     log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
     with log.open("a") as agent:
@@ -211,7 +211,7 @@ def test_a_log_that_its_agent_deleted_is_still_read(memory: Memory) -> None:
     assert "Gone soon: scrub the deck" in memory.text("read", path=str(gone))
 
 
-def test_what_changed_in_a_file_since_it_was_read_is_not_shown(person: Person) -> None:
+def test_changes_in_a_file_since_the_last_sync_are_not_shown(person: Person) -> None:
     said = session_writer(1, "ship")
     log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
     person.run("sync")
@@ -223,7 +223,7 @@ def test_what_changed_in_a_file_since_it_was_read_is_not_shown(person: Person) -
         assert "A later secret" in client.text("read", path=str(log), startLine=3)
 
 
-def test_only_what_is_indexed_can_be_read(memory: Memory, log: str, tmp_path: Path) -> None:
+def test_only_indexed_logs_can_be_read(memory: Memory, log: str, tmp_path: Path) -> None:
     """C24."""
     real = Path(log)
     link, linked_folder, other = tmp_path / "link.jsonl", tmp_path / "folder", tmp_path / "other.jsonl"
@@ -243,12 +243,12 @@ def test_only_what_is_indexed_can_be_read(memory: Memory, log: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("path", [None, 5, True, ["/x"], {"path": "/x"}], ids=str)
-def test_a_path_is_a_text(memory: Memory, path: Any) -> None:
+def test_a_path_must_be_a_string(memory: Memory, path: Any) -> None:
     assert memory.refusal("read", path=path) == NOT_FOUND
     assert memory.refusal("read") == NOT_FOUND
 
 
-def test_a_log_that_is_no_longer_indexed_is_not_found_though_it_exists(person: Person, tmp_path: Path) -> None:
+def test_a_log_that_is_no_longer_indexed_is_not_found_even_if_it_exists(person: Person, tmp_path: Path) -> None:
     log = write(tmp_path / "elsewhere.jsonl", voyage(session_writer(1, "ship")))
     person.run("sync")
     with connect_memory(person) as client:
@@ -260,7 +260,7 @@ def test_a_log_that_is_no_longer_indexed_is_not_found_though_it_exists(person: P
 # ---- C25: sub-agents
 
 
-def test_the_transcript_of_a_sub_agent_says_whose_it_is(memory: Memory) -> None:
+def test_the_transcript_of_a_sub_agent_names_its_parent(memory: Memory) -> None:
     """C25."""
     parent = log_path(memory.person, 2)
     text = memory.text("read", path=str(parent.with_suffix("") / "subagents" / "agent-a1.jsonl"))
@@ -274,7 +274,7 @@ def test_the_transcript_of_a_sub_agent_says_whose_it_is(memory: Memory) -> None:
 # ---- logs that hold several sessions
 
 
-def test_a_result_from_a_log_of_several_sessions_leads_to_its_own(person: Person, tmp_path: Path) -> None:
+def test_a_result_from_a_log_of_several_sessions_leads_to_the_right_session(person: Person, tmp_path: Path) -> None:
     path = export(tmp_path, EXPORT)
     person.run("sync", str(path))
     with connect_memory(person) as client:

@@ -105,7 +105,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "words"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
-def test_a_bad_observation_is_refused_and_nothing_is_kept(
+def test_a_bad_observation_is_refused_and_nothing_is_stored(
     memory: Memory, places: dict[str, str], given: dict[str, Any], words: str
 ) -> None:
     before = kept(memory.person)
@@ -120,7 +120,7 @@ def test_an_observation_without_evidence_is_refused(memory: Memory) -> None:
 # ---- what is kept
 
 
-def test_what_was_recorded_is_found_at_once_by_words_and_by_meaning(memory: Memory, places: dict[str, str]) -> None:
+def test_a_recorded_observation_is_found_at_once_by_words_and_by_meaning(memory: Memory, places: dict[str, str]) -> None:
     text = memory.text("record_observation", **observation(places, title="Canvas tears in a gale at ERR_TRYSAIL"))
     identity = text.split()[1].rstrip(":")
     assert text == f"Recorded {identity}: Canvas tears in a gale at ERR_TRYSAIL"
@@ -132,7 +132,7 @@ def test_what_was_recorded_is_found_at_once_by_words_and_by_meaning(memory: Memo
         assert [row["id"] for row in other.search_rows("canvas torn by gale", mode="vector")][:1] == [identity]
 
 
-def test_the_same_recorded_twice_is_one_observation_in_its_last_words(memory: Memory, places: dict[str, str]) -> None:
+def test_an_observation_that_is_recorded_again_is_updated(memory: Memory, places: dict[str, str]) -> None:
     first = memory.record(**observation(places, title="Halyards are led aft", facts=["It was so"]))
     again = memory.record(**observation(places, title="Halyards are led aft", facts=["It is so", "It was measured"]))
     assert first == again
@@ -182,7 +182,7 @@ def test_a_type_is_a_word_of_an_open_vocabulary_in_one_spelling(
     assert identity in [row["id"] for row in memory.search_rows(title, types=[given], limit=50) if row["type"] == kept]
 
 
-def test_the_longest_of_everything_is_kept_whole(memory: Memory, places: dict[str, str]) -> None:
+def test_fields_of_the_maximum_length_are_stored_complete(memory: Memory, places: dict[str, str]) -> None:
     long = {
         "title": "T" * 120, "subtitle": "S" * 300, "narrative": "N" * 4_000, "facts": ["F" * 500] * 2, "concepts": ["C" * 80],
         "files_read": ["R" * 500], "files_modified": ["M" * 500],
@@ -202,7 +202,7 @@ def test_line_breaks_cannot_forge_a_line_of_an_answer(memory: Memory, places: di
     assert "\n" not in memory.text("record_observation", **observation(places, title=forged))
 
 
-def test_secrets_are_taken_out_of_what_is_recorded(memory: Memory, places: dict[str, str]) -> None:
+def test_secrets_in_an_observation_are_redacted(memory: Memory, places: dict[str, str]) -> None:
     text = f"the key is {KEY} today"
     given = observation(
         places, title=f"Vault {KEY}", subtitle=text, narrative=text, facts=[text], concepts=[KEY],
@@ -216,7 +216,7 @@ def test_secrets_are_taken_out_of_what_is_recorded(memory: Memory, places: dict[
     assert not [path for path in memory.person.state.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
-def test_what_an_agent_recorded_outlives_everything_but_its_session(memory: Memory, places: dict[str, str]) -> None:
+def test_a_recorded_observation_is_deleted_only_with_its_session(memory: Memory, places: dict[str, str]) -> None:
     identity = memory.record(**observation(places, title="Bowlines do not slip"))
     for command in (("distil", "--again"), ("rebuild",), ("rebuild", "--logs"), ("sync",), ("distil",)):
         memory.person.run(*command)
@@ -224,7 +224,7 @@ def test_what_an_agent_recorded_outlives_everything_but_its_session(memory: Memo
     assert [row["id"] for row in memory.search_rows("bowlines slip", mode="vector")][:1] == [identity]
 
 
-def test_it_can_be_recorded_while_somebody_distils(memory: Memory, places: dict[str, str]) -> None:
+def test_an_observation_can_be_recorded_while_another_process_distils(memory: Memory, places: dict[str, str]) -> None:
     """It is found by words at once, and by meaning once whoever is at it has come by."""
     with exclusive(memory.person.realm, DISTILLING):
         identity = memory.record(**observation(places, title="Gimbals hold the lamp upright"))

@@ -84,12 +84,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "words"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
-def test_a_bad_request_is_refused_in_exactly_these_words(memory: Memory, given: dict[str, Any], words: str) -> None:
+def test_a_bad_request_is_refused_with_the_text_of_the_contract(memory: Memory, given: dict[str, Any], words: str) -> None:
     """C3, C7, C8, C9, C10."""
     assert memory.refusal("search", **given) == words
 
 
-def test_no_arguments_at_all_are_a_request_without_a_query(memory: Memory) -> None:
+def test_a_call_without_arguments_is_a_request_without_a_query(memory: Memory) -> None:
     assert memory.text_and_error("search", None) == (NOT_A_QUERY, True)
 
 
@@ -123,7 +123,7 @@ def test_null_means_the_default(memory: Memory) -> None:
     ],
     ids=lambda query: f"{len(query)} {query[:12]!a}",
 )
-def test_whatever_is_long_enough_and_not_too_long_is_a_question(memory: Memory, query: str, mode: str) -> None:
+def test_any_query_within_the_limits_is_valid(memory: Memory, query: str, mode: str) -> None:
     """C3: 4,096 characters pass, and none of them is an operator."""
     assert len(query) <= 4_096
     text = memory.text("search", query=query, mode=mode)
@@ -131,12 +131,12 @@ def test_whatever_is_long_enough_and_not_too_long_is_a_question(memory: Memory, 
     assert memory.text("search", query=[query, "lantern"], mode=mode)
 
 
-def test_words_are_found_in_a_question_of_a_thousand_words(memory: Memory) -> None:
+def test_words_are_found_by_a_query_of_a_thousand_words(memory: Memory) -> None:
     query = "lantern hull " + " ".join(f"w{number}" for number in range(800))[:4_000]
     assert "Lantern hull" in memory.titles(query, mode="text")
 
 
-def test_one_emoji_is_too_short_for_the_memory_and_a_question_to_the_history(memory: Memory) -> None:
+def test_one_emoji_is_too_short_for_the_memory_and_valid_for_the_history(memory: Memory) -> None:
     assert memory.refusal("search", query="🛟") == TOO_SHORT
     assert memory.data("search_sessions", query="🛟")["results"] == []
 
@@ -194,7 +194,7 @@ def test_nothing_found_is_a_success_in_words(memory: Memory) -> None:
     assert json.loads(memory.text("search", query="xyzzyquux", response_format="json")) == {"results": [], "total": 0}
 
 
-def test_facts_of_a_list_are_few_and_short_and_details_have_them_whole(memory: Memory) -> None:
+def test_facts_in_a_list_are_few_and_short_and_complete_in_the_details(memory: Memory) -> None:
     facts = [f"Damask {number} " + "is a fabric " * 30 for number in range(6)]
     evidence = [memory.evidence("Customers lose their basket")]
     identity = memory.record(type="general", title="Damask", facts=facts, evidence_ids=evidence)
@@ -220,7 +220,7 @@ def test_json_has_exactly_the_keys_of_the_contract(memory: Memory) -> None:
     assert (row["startLine"], row["endLine"]) == (14, 14)
 
 
-def test_json_and_markdown_tell_the_same(memory: Memory) -> None:
+def test_json_and_markdown_have_the_same_results(memory: Memory) -> None:
     rows = memory.search_rows("lantern tokens", limit=50)
     text = memory.text("search", query="lantern tokens", limit=50)
     assert OBSERVATION.findall(text) == [row["id"] for row in rows]
@@ -233,7 +233,7 @@ def test_json_and_markdown_tell_the_same(memory: Memory) -> None:
 
 @pytest.mark.parametrize("mode", ["text", "vector", "both"])
 @pytest.mark.parametrize("query", ["lantern tokens", "JWT authentication", "how long do access tokens live", "basket"])
-def test_scores_lie_between_0_and_1_and_are_in_order(memory: Memory, query: str, mode: str) -> None:
+def test_scores_are_between_0_and_1_and_in_order(memory: Memory, query: str, mode: str) -> None:
     """C13."""
     scores = [row["score"] for row in memory.search_rows(query, mode=mode, limit=50)]
     assert scores
@@ -267,7 +267,7 @@ def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memor
 
 
 @pytest.mark.parametrize("mode", ["text", "vector", "both"])
-def test_the_same_question_has_the_same_answer(memory: Memory, mode: str) -> None:
+def test_the_same_query_has_the_same_answer(memory: Memory, mode: str) -> None:
     first = memory.text("search", query="lantern", mode=mode, limit=50)
     assert first == memory.text("search", query="lantern", mode=mode, limit=50)
     few = memory.search_rows("lantern", mode=mode, limit=3)
@@ -298,7 +298,7 @@ def test_an_observation_in_a_list_costs_about_60_tokens_and_200_with_everything(
 # ---- C2: conversations
 
 
-def test_an_array_finds_the_conversations_that_hold_all_concepts(memory: Memory) -> None:
+def test_an_array_finds_the_conversations_that_contain_all_concepts(memory: Memory) -> None:
     """C2."""
     logs = {row["path"]: row["project"] for row in memory.search_rows(["React Router", "checkout", "JWT"], mode="text")}
     shop = memory.person.claude_log("00000002-0000-4000-8000-000000000000", "-work-shop")
@@ -351,7 +351,7 @@ def test_the_path_of_every_conversation_can_be_read(memory: Memory) -> None:
         assert f"# Project: {row['project']}\n" in memory.text("read", path=row["path"])
 
 
-def test_text_mode_knows_an_identifier_from_a_sentence_with_the_same_words(tmp_path: Path) -> None:
+def test_text_mode_distinguishes_an_identifier_from_a_sentence_with_the_same_words(tmp_path: Path) -> None:
     """`err, kite. Lost` has the words of `ERR_KITE_LOST` side by side, and is another thing."""
     person = Person(tmp_path)
     said = {

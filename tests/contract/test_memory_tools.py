@@ -21,7 +21,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield client
 
 
-def test_the_tools_of_the_memory_are_listed_with_what_they_may_do(memory: Memory) -> None:
+def test_the_memory_tools_are_listed_with_their_annotations(memory: Memory) -> None:
     listed = memory.tools()
     assert [name for name in listed if name in TOOLS] == TOOLS
     assert {name: hints_of(listed[name]).read_only_hint for name in TOOLS} == {
@@ -64,7 +64,7 @@ def test_the_search_conversation_prompt_tells_a_model_how_to_answer(memory: Memo
         ("", {"question": "x"}, "Unknown prompt: "),
     ],
 )
-def test_a_prompt_that_cannot_be_given_is_refused_in_words(memory: Memory, name: str, arguments: Any, words: str) -> None:
+def test_a_bad_prompt_request_is_refused_with_a_reason(memory: Memory, name: str, arguments: Any, words: str) -> None:
     with pytest.raises(MCPError) as refused:
         memory.portal.call(memory.client.get_prompt, name, arguments)
     assert (refused.value.error.code, refused.value.error.message) == (-32602, words)
@@ -76,7 +76,7 @@ def test_without_the_memory_tools_there_is_no_prompt_for_them(person: Person) ->
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_an_argument_that_a_tool_does_not_know_is_refused_by_its_name(memory: Memory, tool: str) -> None:
+def test_the_error_for_an_unknown_argument_names_it(memory: Memory, tool: str) -> None:
     assert memory.refusal(tool, start_line=1) == "unknown argument: start_line"
     assert memory.refusal(tool, query="lantern", ids=[], path="/x", title="x", Limit=3).startswith("unknown argument: ")
 

@@ -116,7 +116,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_vectors_never_raise_and_words_find_what_they_found(person: Person, damage: str) -> None:
+def test_damaged_vectors_do_not_raise_and_words_find_the_same(person: Person, damage: str) -> None:
     """Each file of the vectors in turn, in this process: an error would come out as it is."""
     whole = {path: path.read_bytes() for path in vector_files(person)}
     names = sorted({path.name for path in whole})
@@ -134,7 +134,7 @@ def test_damaged_vectors_never_raise_and_words_find_what_they_found(person: Pers
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_vectors_are_made_anew(person: Person, damage: str) -> None:
+def test_damaged_vectors_are_built_again(person: Person, damage: str) -> None:
     for path in vector_files(person):
         DAMAGES[damage](path)
     assert person.run("distil", "--again").stdout.endswith(" observations.\n")
@@ -160,7 +160,7 @@ def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> N
         assert "\nNote: " not in text
 
 
-def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Path) -> None:
+def test_a_memory_that_is_behind_says_so_and_catches_up_by_itself(tmp_path: Path) -> None:
     person = settle(Person(tmp_path))
     person.sync()
     with connect_memory(person) as client:
@@ -177,7 +177,7 @@ def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Pa
 # ---- time
 
 
-def test_a_request_whose_time_is_up_is_an_error_in_words(person: Person) -> None:
+def test_a_request_past_its_deadline_is_an_error_with_a_reason(person: Person) -> None:
     with connect_memory(person, RECOLLECT_DEADLINE_MS="0") as client:
         assert client.refusal("search", query="lantern") == DEADLINE
         assert client.refusal("search", query=["jwt", "token"]) == DEADLINE

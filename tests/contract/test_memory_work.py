@@ -70,7 +70,7 @@ def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
     ],
     ids=str,
 )
-def test_a_search_takes_as_many_statements_however_much_is_remembered(
+def test_the_number_of_statements_of_a_search_does_not_grow_with_the_memory(
     realms: dict[int, LiveRealm], arguments: dict[str, Any]
 ) -> None:
     cost = {}
@@ -81,7 +81,7 @@ def test_a_search_takes_as_many_statements_however_much_is_remembered(
     assert abs(cost[MANY] - cost[FEW]) <= 10, "a result more or less"
 
 
-def test_details_are_looked_up_by_id_and_by_nothing_else(realms: dict[int, LiveRealm]) -> None:
+def test_details_are_looked_up_only_by_id(realms: dict[int, LiveRealm]) -> None:
     realm = realms[MANY]
     ids = OBSERVATION.findall(asked(realm, "search", query="barley", limit=20)[0])
     assert len(ids) == 20

@@ -53,7 +53,7 @@ def test_a_realm_gets_its_manifest_when_it_is_first_used(person: Person) -> None
     assert manifest(person) == first, "it is written once"
 
 
-def test_a_manifest_tells_where_its_realm_came_from(person: Person) -> None:
+def test_a_manifest_names_the_origin_of_its_realm(person: Person) -> None:
     person.run("sync", "--realm", "named")
     made = person.json("realm", "current", "--isolated")
     assert manifest(person, "named")["origin"] == "explicit"
@@ -87,7 +87,7 @@ def test_a_read_never_creates_a_realm(person: Person, command: list[str], option
 
 @pytest.mark.parametrize("options", [(), ("--realm", "absent"), ("--isolated",)], ids=["default", "named", "isolated"])
 @pytest.mark.parametrize("command", EXISTING, ids=" ".join)
-def test_a_realm_is_not_created_for_what_must_be_in_it(person: Person, command: list[str], options: tuple[str, ...]) -> None:
+def test_a_realm_is_not_created_to_look_something_up(person: Person, command: list[str], options: tuple[str, ...]) -> None:
     done = person.run(*command, *options, check=False)
     assert done.returncode and "Traceback" not in done.stderr
     assert not person.state.exists()
@@ -135,7 +135,7 @@ def test_a_manifest_of_a_newer_program_is_refused(person: Person) -> None:
     assert "cannot be understood" in refused(person, "status", "--realm", "newer")
 
 
-def test_a_realm_that_cannot_be_read_is_named_and_hides_no_other(person: Person) -> None:
+def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(person: Person) -> None:
     made = person.json("realm", "current", "--isolated")["realm_id"]
     for name in ("good", "newer", "torn", "folder"):
         person.run("realm", "create", name)
@@ -170,11 +170,11 @@ def test_a_bad_name_is_refused(person: Person, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "7", "Main-2_x", "x" * 64, "12345678-1234-1234-1234-12345678901g"])
-def test_a_good_name_is_taken(person: Person, name: str) -> None:
+def test_a_good_name_is_accepted(person: Person, name: str) -> None:
     assert person.json("realm", "create", name)["realm_id"] == name
 
 
-def test_generated_names_are_realms_of_later_and_later_times() -> None:
+def test_generated_names_sort_by_creation_time() -> None:
     names = [new_realm_name() for _ in range(50)]
     assert len({*names}) == 50
     made = [UUID(name.removeprefix("realm-")) for name in names]
@@ -183,7 +183,7 @@ def test_generated_names_are_realms_of_later_and_later_times() -> None:
     assert uuid7().variant == "specified in RFC 4122"
 
 
-def test_a_folder_that_cannot_be_written_is_named(person: Person) -> None:
+def test_the_error_names_a_folder_that_cannot_be_written(person: Person) -> None:
     (person.state / "realms").mkdir(parents=True)
     (person.state / "realms" / "taken").write_text("a file where a folder should be")
     done = person.run("realm", "create", "taken", check=False)
@@ -191,7 +191,7 @@ def test_a_folder_that_cannot_be_written_is_named(person: Person) -> None:
     assert "cannot be" in done.stderr
 
 
-def test_a_hint_is_compared_with_what_another_process_has_just_made(person: Person) -> None:
+def test_a_hint_is_compared_with_the_realm_that_another_process_has_just_created(person: Person) -> None:
     folder = person.state / "realms" / "one"
     read_or_create(folder, "one", None, Origin.EXPLICIT)
     with pytest.raises(BadSettings, match="mismatch"):
@@ -233,7 +233,7 @@ def test_a_stale_generation_writes_nothing(person: Person) -> None:
     assert person.json("config", "patch", '{"a": 3}', "--expected-generation", "1")["generation"] == 2
 
 
-def test_of_racing_writers_one_wins(person: Person) -> None:
+def test_exactly_one_of_racing_writers_wins(person: Person) -> None:
     """M42."""
     person.json("config", "set", "{}")
 
@@ -247,7 +247,7 @@ def test_of_racing_writers_one_wins(person: Person) -> None:
     assert person.json("config", "get")["config"] == {"winner": codes.index(0)}
 
 
-def test_no_write_is_lost_without_an_expectation(person: Person) -> None:
+def test_no_write_without_an_expected_generation_is_lost(person: Person) -> None:
     with ThreadPoolExecutor(RACERS) as pool:
         list(pool.map(lambda number: person.run("config", "patch", f'{{"key{number}": 1}}'), range(RACERS)))
     found = person.json("config", "get")
@@ -277,11 +277,11 @@ MERGES = [  # the examples of RFC 7396
 
 
 @pytest.mark.parametrize(("value", "changes", "result"), MERGES)
-def test_a_patch_is_merged_as_its_standard_says(value: Any, changes: Any, result: Any) -> None:
+def test_a_patch_is_merged_according_to_rfc_7396(value: Any, changes: Any, result: Any) -> None:
     assert merge_patch(value, changes) == result
 
 
-def test_a_config_is_obeyed_at_once(person: Person) -> None:
+def test_a_config_takes_effect_at_once(person: Person) -> None:
     person.json("config", "set", '{"deadline_ms": 0}')
     assert person.json("search", "x")["error"]["code"] == "deadline_exceeded"
     assert person.json("trace", "search", "x")["error"]["code"] == "search_timeout"
@@ -289,7 +289,7 @@ def test_a_config_is_obeyed_at_once(person: Person) -> None:
     assert "error" not in person.json("search", "x")
 
 
-def test_what_could_not_be_obeyed_is_refused(person: Person) -> None:
+def test_an_invalid_config_is_refused(person: Person) -> None:
     for bad in ("-1", '"soon"', "1.5", "true"):
         assert person.json("config", "set", f'{{"deadline_ms": {bad}}}')["code"] == "INVALID_PARAMS"
     assert person.json("config", "set", "[1]")["code"] == "INVALID_PARAMS"
@@ -341,7 +341,7 @@ UNUSABLE = [
 
 
 @pytest.mark.parametrize("content", UNUSABLE, ids=[content[:22] for content in UNUSABLE])
-def test_a_config_that_cannot_be_obeyed_is_named_and_stops_no_other_answer(
+def test_the_error_names_an_invalid_config_and_other_requests_are_answered(
     served: tuple[Person, HttpServer], content: str
 ) -> None:
     person, server = served
@@ -353,7 +353,7 @@ def test_a_config_that_cannot_be_obeyed_is_named_and_stops_no_other_answer(
         path.unlink()
 
 
-def test_what_a_person_wrote_wrongly_can_be_mended_by_a_command(served: tuple[Person, HttpServer]) -> None:
+def test_an_invalid_config_file_can_be_repaired_by_a_command(served: tuple[Person, HttpServer]) -> None:
     person, server = served
     path = person.realm / "config.json"
     path.write_text(f'{{"config": {{"turn_timeout_ms": {HUGE}, "note": 1}}, "generation": 7}}')
@@ -362,7 +362,7 @@ def test_what_a_person_wrote_wrongly_can_be_mended_by_a_command(served: tuple[Pe
     path.unlink()
 
 
-def test_a_config_that_a_person_wrote_is_of_generation_0(person: Person) -> None:
+def test_a_config_file_that_a_person_wrote_has_generation_0(person: Person) -> None:
     person.run("sync")
     (person.realm / "config.json").write_text('{"deadline_ms": 2000}')
     found = person.json("config", "get")

@@ -44,7 +44,7 @@ def code_of(answer: Any) -> Any:
         ("GET /sessions?limit=1&limit=2", None, "INVALID_PARAMS"),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_the_form_of_its_family(
+def test_an_unreadable_request_is_refused_in_the_envelope_of_its_family(
     server: HttpServer, request_line: str, body: bytes | None, code: Any
 ) -> None:
     method, path = request_line.split()
@@ -60,12 +60,12 @@ def test_what_cannot_be_read_is_refused_in_the_form_of_its_family(
         ("meerkat_read", "INVALID_PARAMS"),
     ],
 )
-def test_a_torn_call_of_a_tool_is_refused_in_the_form_of_its_family(server: HttpServer, tool: str, code: str) -> None:
+def test_a_truncated_tool_call_is_refused_in_the_envelope_of_its_family(server: HttpServer, tool: str, code: str) -> None:
     status, answer = server.ask("POST", f"/v1/tools/{tool}", TORN)
     assert (status, code_of(answer["structuredContent"])) == (400, code), answer
 
 
-def test_a_torn_call_of_a_tool_that_speaks_plainly_is_refused_plainly(server: HttpServer) -> None:
+def test_a_truncated_call_of_a_plain_text_tool_is_refused_in_plain_text(server: HttpServer) -> None:
     status, answer = server.ask("POST", "/v1/tools/search", TORN)
     assert (status, answer["isError"], answer["content"][0]["text"]) == (400, True, "the body is not JSON in UTF-8")
 
@@ -78,7 +78,7 @@ def test_a_locator_without_its_realm_is_refused(server: HttpServer, session: str
 
 
 @pytest.mark.parametrize("offset", [2**53, 2**62, 2**63, 10**30])
-def test_whatever_is_past_the_end_is_an_empty_page(server: HttpServer, session: str, offset: int) -> None:
+def test_an_offset_past_the_end_gives_an_empty_page(server: HttpServer, session: str, offset: int) -> None:
     status, page = server.ask("GET", f"/sessions/{session}/history?offset={offset}")
     assert (status, page["messages"], page["has_more"]) == (200, [], False)
     with server.rpc() as rpc:

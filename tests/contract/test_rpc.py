@@ -43,7 +43,7 @@ def error_of(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
 # ---- methods
 
 
-def test_the_server_says_who_it_is_and_what_it_can_be_asked(rpc: RawRpc) -> None:
+def test_the_server_announces_itself_and_its_methods(rpc: RawRpc) -> None:
     told = rpc.result("initialize", client={"name": "a test", "version": "1"})
     routes = {route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc}
     assert told["name"] == "recollect"
@@ -57,7 +57,7 @@ def test_the_server_says_who_it_is_and_what_it_can_be_asked(rpc: RawRpc) -> None
 @pytest.mark.parametrize(
     "method", sorted({route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc})
 )
-def test_every_door_leads_to_its_operation(rpc: RawRpc, method: str) -> None:
+def test_every_method_calls_its_operation(rpc: RawRpc, method: str) -> None:
     """With an argument that nobody knows, each answers in its family's words; none is unknown, none is silent."""
     error = rpc.error(method, no_such_argument=1)
     assert error["code"] == INVALID_PARAMS
@@ -65,12 +65,12 @@ def test_every_door_leads_to_its_operation(rpc: RawRpc, method: str) -> None:
     assert error["data"]["code"] in {"INVALID_PARAMS", "invalid_request", "invalid_parameter", 400}
 
 
-def test_a_name_that_stands_for_an_argument_does_not_take_it(rpc: RawRpc) -> None:
+def test_a_method_that_implies_an_argument_does_not_accept_it(rpc: RawRpc) -> None:
     error = rpc.error("config/get", action="set", config={})
     assert (error["code"], error["data"]) == (INVALID_PARAMS, {"code": "INVALID_PARAMS"})
 
 
-def test_every_tool_is_offered_and_answers_as_it_does_by_mcp(rpc: RawRpc, person: Person) -> None:
+def test_every_tool_is_offered_and_answers_as_over_mcp(rpc: RawRpc, person: Person) -> None:
     tools = rpc.result("tools/list")["tools"]
     with person.mcp() as mcp:
         assert tools == mcp.request("tools/list")["result"]["tools"]
@@ -89,7 +89,7 @@ def test_an_unknown_tool_is_an_error_of_the_call(rpc: RawRpc) -> None:
 # ---- errors
 
 
-def test_errors_have_their_numbers_and_their_words(rpc: RawRpc) -> None:
+def test_errors_have_their_numbers_and_code_words(rpc: RawRpc) -> None:
     """M12, M18, M41, M48."""
     session = rpc.result("session/create", initial_turn="deferred")["session_id"]
     generation = rpc.result("config/get")["generation"]
@@ -123,7 +123,7 @@ def test_params_are_an_object_or_absent(rpc: RawRpc, params: str) -> None:
     assert answer["error"]["data"] == {"code": "INVALID_PARAMS"}
 
 
-def test_null_params_are_none(rpc: RawRpc) -> None:
+def test_null_params_mean_no_params(rpc: RawRpc) -> None:
     assert "result" in reply_to(rpc, '{"jsonrpc":"2.0","id":"n","method":"config/get","params":null}')
 
 
@@ -146,13 +146,13 @@ def test_a_broken_line_is_a_parse_error_without_an_id(rpc: RawRpc, line: bytes) 
     '{"jsonrpc":"1.0","method":"ping"}', '{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","method":1}', '{"jsonrpc":2.0,"method":"ping"}',
     '{"jsonrpc":"2.0","id":null,"method":"ping"}', '{"jsonrpc":"2.0","id":true,"method":"ping"}',
     '{"jsonrpc":"2.0","id":{},"method":"ping"}', '{"jsonrpc":"2.0","id":[1],"method":"ping"}'])  # fmt: skip
-def test_what_is_no_request_is_refused_without_an_id(rpc: RawRpc, line: str) -> None:
+def test_an_invalid_request_without_an_id_is_refused_without_an_id(rpc: RawRpc, line: str) -> None:
     assert error_of(rpc, line) == (None, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("line", ['{"jsonrpc":"2.0","id":5}', '{"id":5,"method":"ping"}', '{"jsonrpc":"2.0","id":5,"method":[]}',
     '{"jsonrpc":"2.0","id":5,"result":{}}'])  # fmt: skip
-def test_what_is_no_request_but_has_an_id_is_refused_with_it(rpc: RawRpc, line: str) -> None:
+def test_an_invalid_request_with_an_id_is_refused_with_its_id(rpc: RawRpc, line: str) -> None:
     assert error_of(rpc, line) == (5, INVALID_REQUEST)
 
 
@@ -175,12 +175,12 @@ def test_notifications_are_carried_out_and_never_answered(rpc: RawRpc) -> None:
     assert rpc.earlier_messages == []
 
 
-def test_ids_come_back_as_they_were(rpc: RawRpc) -> None:
+def test_ids_come_back_unchanged(rpc: RawRpc) -> None:
     for identity in (0, -1, 2**53, "", "ä", "a" * 1000, 1.5):
         assert reply_to(rpc, json.dumps({"jsonrpc": "2.0", "id": identity, "method": "ping"}))["id"] == identity
 
 
-def test_half_a_surrogate_pair_is_taken(rpc: RawRpc) -> None:
+def test_half_a_surrogate_pair_is_accepted(rpc: RawRpc) -> None:
     created = rpc.result("session/create", initial_turn="deferred", labels={"half": "\ud83d"})
     (row,) = rpc.result("session/list", labels={"half": "?"})["sessions"]
     assert row["session_id"] == created["session_id"]
@@ -201,7 +201,7 @@ LINES = st.binary(max_size=200) | st.text(max_size=200).map(str.encode) | REQUES
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(LINES, max_size=5))
-def test_nothing_that_is_sent_ends_the_server(rpc: RawRpc, sent: list[bytes]) -> None:
+def test_no_message_ends_the_server(rpc: RawRpc, sent: list[bytes]) -> None:
     for line in sent:
         rpc.say(line)
     assert rpc.request("ping")["result"] == {}
@@ -216,7 +216,7 @@ def cut(*chunks: bytes) -> list[bytes | None]:
     return list(read_lines(lambda: next(waiting)))
 
 
-def test_lines_are_cut_wherever_the_pieces_end() -> None:
+def test_lines_are_split_correctly_wherever_the_chunks_end() -> None:
     whole = b"one\ntwo\n\nthree"
     for at in range(1, len(whole)):
         assert cut(whole[:at], whole[at:]) == [b"one", b"two", b"", b"three"]
@@ -224,14 +224,14 @@ def test_lines_are_cut_wherever_the_pieces_end() -> None:
     assert cut() == []
 
 
-def test_a_line_that_is_too_long_is_passed_over() -> None:
+def test_a_line_that_is_too_long_is_skipped() -> None:
     piece = b"x" * (MAX_BYTES // 4)
     assert cut(*[piece] * 4, b"\n") == [piece * 4]
     assert cut(*[piece] * 4, b"x", b"\nnext\n") == [None, b"next"]
     assert cut(*[piece] * 5) == [None]
 
 
-def test_a_message_that_is_too_long_is_refused_and_not_kept(person: Person) -> None:
+def test_a_message_that_is_too_long_is_refused_and_not_buffered(person: Person) -> None:
     """Three times what is allowed costs the server less than half of that in memory."""
     with RawRpc(person) as rpc:
         rpc.request("ping")

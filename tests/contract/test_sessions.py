@@ -94,7 +94,7 @@ def test_the_default_runner_needs_nothing_but_the_realm(surface: Surface) -> Non
     assert surface.ask(READ, session_id=ran["session_id"])["runner"] == "recall"
 
 
-def test_a_failing_first_turn_leaves_a_session_that_goes_on(surface: Surface) -> None:
+def test_a_session_is_usable_after_a_failed_first_turn(surface: Surface) -> None:
     """M4, M48: the error carries its id, and what the agent said is kept."""
     refused = surface.refusal(CREATE, prompt="try", command=FAILING)
     assert (refused.code, refused.details["exit_code"]) == ("AGENT_ERROR", 3)
@@ -105,7 +105,7 @@ def test_a_failing_first_turn_leaves_a_session_that_goes_on(surface: Surface) ->
     assert surface.ask(TURN, session_id=session, prompt="and again")["text"] == "and again", "the runner is kept"
 
 
-def test_a_program_that_is_not_there_is_a_fault_of_the_provider(surface: Surface) -> None:
+def test_a_missing_program_is_a_provider_error(surface: Surface) -> None:
     """M48."""
     refused = surface.refusal(CREATE, prompt="x", command=["/no/such/program"])
     assert refused.code == "PROVIDER_ERROR"
@@ -125,7 +125,7 @@ WRONG: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_what_cannot_be_created_is_refused_and_leaves_nothing(surface: Surface) -> None:
+def test_a_session_that_cannot_be_created_is_refused_and_leaves_nothing(surface: Surface) -> None:
     """M48."""
     before = len(surface.ask(LIST, limit=1000)["sessions"])
     sayable = [one for one in BAD if "prompt" in one and one.get("command") != []]
@@ -137,7 +137,7 @@ def test_what_cannot_be_created_is_refused_and_leaves_nothing(surface: Surface) 
 # ---- one turn at a time
 
 
-def test_a_second_turn_is_refused_at_once_and_the_first_goes_on(surface: Surface, agent: Agent) -> None:
+def test_a_second_turn_is_refused_at_once_and_the_first_continues(surface: Surface, agent: Agent) -> None:
     """M5, M7, M8, M19, M20, M22."""
     session = created(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work", command=agent.command)
@@ -166,7 +166,7 @@ def test_two_sessions_never_block_each_other(surface: Surface, agent: Agent) -> 
     assert turn.result(30)["turns"] == 2
 
 
-def test_an_interrupt_ends_the_turn_and_the_session_goes_on(surface: Surface, agent: Agent) -> None:
+def test_an_interrupt_ends_the_turn_and_the_session_stays_usable(surface: Surface, agent: Agent) -> None:
     """M10, M13, M48: the caller is told, the program is gone, the turn opens as completed."""
     session = created(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work for ever", command=agent.command)
@@ -190,7 +190,7 @@ def test_an_interrupt_ends_the_turn_and_the_session_goes_on(surface: Surface, ag
     assert surface.ask(TURN, session_id=session, prompt="go on", command=["cat"])["text"] == "go on"
 
 
-def test_interrupting_what_rests_does_nothing(surface: Surface) -> None:
+def test_interrupting_an_idle_session_does_nothing(surface: Surface) -> None:
     """M11."""
     session = created(surface)
     assert surface.ask(INTERRUPT, session_id=session) == {"session_id": session, "interrupted": False}
@@ -218,7 +218,7 @@ def test_a_session_is_found_by_its_realm_and_id(surface: Surface) -> None:
 # ---- reading
 
 
-def test_pages_of_a_history_are_the_whole(surface: Surface) -> None:
+def test_the_pages_of_a_history_contain_every_message(surface: Surface) -> None:
     """M14, M15, M16, M17, M18."""
     session = created(surface, "0")
     for number in range(1, 4):
@@ -253,7 +253,7 @@ def test_sessions_are_listed_by_their_labels(surface: Surface) -> None:
 # ---- archiving
 
 
-def test_an_archived_session_is_hidden_and_its_history_stays(surface: Surface) -> None:
+def test_an_archived_session_is_hidden_and_its_history_can_be_read(surface: Surface) -> None:
     """M21, M23, M24, M25, M26: also from another process, and it is still found."""
     word = f"w{uuid.uuid4().hex}"
     session = created(surface, word, labels={"mark": word})
@@ -270,7 +270,7 @@ def test_an_archived_session_is_hidden_and_its_history_stays(surface: Surface) -
     assert opened["session"]["source"] == "recollect"
 
 
-def test_archiving_ends_a_turn_that_runs(surface: Surface, agent: Agent) -> None:
+def test_archiving_ends_a_running_turn(surface: Surface, agent: Agent) -> None:
     """M27: the verdict at once, then the turn is cancelled."""
     session = created(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work", command=agent.command)
@@ -314,7 +314,7 @@ def test_a_runner_of_the_config_is_used_by_its_name(surface: Surface) -> None:
     assert surface.refusal(TURN, session_id=ran["session_id"], prompt="abc").code == "INVALID_PARAMS"
 
 
-def test_realms_are_told(surface: Surface) -> None:
+def test_realms_are_listed(surface: Surface) -> None:
     if not surface.has_realms:
         pytest.skip("models are not offered realms")
     created(surface)
@@ -375,7 +375,7 @@ def test_the_messages_of_an_imported_session_come_in_pages(surface: Surface, imp
     assert (past["messages"], past["has_more"]) == ([], False)
 
 
-def test_imported_sessions_are_listed_where_they_are_asked_for(surface: Surface, imported: str) -> None:
+def test_imported_sessions_are_listed_on_request(surface: Surface, imported: str) -> None:
     live = created(surface)
     assert imported not in {row["session_id"] for row in surface.ask(LIST)["sessions"]}
     both = [row["session_id"] for row in surface.ask(LIST, imported=True)["sessions"]]
@@ -385,7 +385,7 @@ def test_imported_sessions_are_listed_where_they_are_asked_for(surface: Surface,
     assert [row["session_id"] for row in second] == both[1:2]
 
 
-def test_an_imported_session_says_what_cannot_be_done_with_it(surface: Surface, imported: str) -> None:
+def test_a_refusal_for_an_imported_session_says_why(surface: Surface, imported: str) -> None:
     for name, more in ((TURN, {"prompt": "go on"}), (ARCHIVE, {})):
         refused = surface.refusal(name, session_id=imported, **more)
         assert (refused.code, "imported from claude-code" in refused.message) == ("SESSION_NOT_FOUND", True)

@@ -125,7 +125,7 @@ def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person
         assert two.ask("GET", "/sessions")[1] == {"sessions": []}
 
 
-def test_what_another_realm_refused_is_there_unchanged(apart: tuple[Person, dict[str, Any]]) -> None:
+def test_a_session_that_another_realm_refused_is_unchanged(apart: tuple[Person, dict[str, Any]]) -> None:
     """M30: the same questions in the realm of their own find something, so that the test above could have failed."""
     person, known = apart
     with HttpServer(person, "--realm", "one") as one:
@@ -139,7 +139,7 @@ def test_what_another_realm_refused_is_there_unchanged(apart: tuple[Person, dict
         assert [row["document_id"] for row in history["documents"]] == [known["document"]]
 
 
-def test_a_session_in_another_realm_is_not_found_by_its_name(apart: tuple[Person, dict[str, Any]]) -> None:
+def test_a_session_of_another_realm_is_not_found_by_its_id(apart: tuple[Person, dict[str, Any]]) -> None:
     """M44."""
     person, known = apart
     surface = SURFACES["cli"](person, "two")

@@ -74,7 +74,7 @@ def check_order(events: list[dict[str, Any]], session: str, first: int = 1) -> N
 # ---- JSON-RPC
 
 
-def test_events_come_before_the_answer_to_whoever_asked(person: Person) -> None:
+def test_the_caller_gets_the_events_before_the_answer(person: Person) -> None:
     """M45: by two connections at once, each hears its own turn."""
     with RawRpc(person, "--realm", "r") as rpc:
         ran = rpc.result("session/create", prompt="one two", command=["cat"])
@@ -92,7 +92,7 @@ def test_events_come_before_the_answer_to_whoever_asked(person: Person) -> None:
     ("command", "end"),
     [(["sh", "-c", "exit 1"], "turn_failed"), (["/no/such/program"], "turn_failed"), (["cat"], "turn_completed")],
 )
-def test_every_turn_ends_by_one_event(person: Person, command: list[str], end: str) -> None:
+def test_every_turn_ends_with_one_event(person: Person, command: list[str], end: str) -> None:
     with RawRpc(person) as rpc:
         rpc.request("session/create", prompt="x", command=command)
         events = rpc.events()
@@ -100,7 +100,7 @@ def test_every_turn_ends_by_one_event(person: Person, command: list[str], end: s
         assert events[-1]["type"] == end
 
 
-def test_who_does_not_read_its_lines_is_told_how_many_are_missing(server: HttpServer) -> None:
+def test_a_client_that_does_not_read_learns_how_many_events_are_missing(server: HttpServer) -> None:
     """M46, over TCP: the turn ends although nobody reads, and nothing else is lost."""
     with server.rpc() as slow, server.rpc() as quick:
         session = slow.result("session/create", initial_turn="deferred")["session_id"]
@@ -121,7 +121,7 @@ def test_who_does_not_read_its_lines_is_told_how_many_are_missing(server: HttpSe
 # ---- Server-Sent Events
 
 
-def test_a_reader_hears_every_turn_in_order(server: HttpServer) -> None:
+def test_a_subscriber_gets_every_turn_in_order(server: HttpServer) -> None:
     """M45."""
     session = deferred(server, command=["cat"])
     with server.events(f"/sessions/{session}/events") as events:
@@ -134,7 +134,7 @@ def test_a_reader_hears_every_turn_in_order(server: HttpServer) -> None:
         assert list(events) == [], "an archived session has nothing more to tell"
 
 
-def test_who_joins_late_hears_the_turn_from_its_beginning(server: HttpServer, agent: Agent) -> None:
+def test_a_late_subscriber_gets_the_turn_from_its_beginning(server: HttpServer, agent: Agent) -> None:
     session = deferred(server, command=agent.command)
     with ThreadPoolExecutor() as pool, ExitStack() as readers:
         running = pool.submit(turn, server, session)
@@ -147,7 +147,7 @@ def test_who_joins_late_hears_the_turn_from_its_beginning(server: HttpServer, ag
     check_order(streams[0], session)
 
 
-def test_who_comes_back_is_told_what_it_missed(server: HttpServer, agent: Agent) -> None:
+def test_a_subscriber_that_reconnects_gets_the_events_that_it_missed(server: HttpServer, agent: Agent) -> None:
     """M46."""
     session = deferred(server, command=["cat"])
     turn(server, session)  # events 1 to 3
@@ -166,7 +166,7 @@ def test_who_comes_back_is_told_what_it_missed(server: HttpServer, agent: Agent)
         check_order(to_the_end(events), session, first=last + 1)
 
 
-def test_who_comes_back_after_the_end_hears_the_rest(server: HttpServer) -> None:
+def test_a_subscriber_that_reconnects_after_the_end_gets_the_rest(server: HttpServer) -> None:
     """Its connection broke off in the middle, and the turn went on without it."""
     session = deferred(server, command=["cat"])
     turn(server, session)
@@ -175,7 +175,7 @@ def test_who_comes_back_after_the_end_hears_the_rest(server: HttpServer) -> None
     assert [(event["sequence"], event["type"]) for event in heard] == [(2, "text_delta"), (3, "turn_completed")]
 
 
-def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) -> None:
+def test_a_slow_subscriber_learns_exactly_how_many_events_are_missing(server: HttpServer) -> None:
     """M46: and it never holds up the turn."""
     session = deferred(server, command=[sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)])
     slow = socket.socket()
@@ -200,7 +200,7 @@ def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) 
 
 
 @pytest.mark.parametrize("session", ["01a00000-0000-7000-8000-000000000000", "no uuid"])
-def test_events_of_no_session_are_an_error(server: HttpServer, session: str) -> None:
+def test_events_of_an_unknown_session_are_an_error(server: HttpServer, session: str) -> None:
     status, answer = server.ask("GET", f"/sessions/{session.replace(' ', '%20')}/events")
     assert (status, answer["code"]) in ((404, "SESSION_NOT_FOUND"), (400, "INVALID_PARAMS"))
 
@@ -227,7 +227,7 @@ def test_a_turn_may_be_answered_by_its_events(server: HttpServer) -> None:
     assert (events[-1]["type"], result["named"], result["code"]) == ("turn_failed", "error", "AGENT_ERROR")
 
 
-def test_what_cannot_begin_has_a_status_of_its_own(server: HttpServer, agent: Agent) -> None:
+def test_a_turn_that_cannot_begin_has_its_own_status(server: HttpServer, agent: Agent) -> None:
     session = deferred(server, command=agent.command)
     with ThreadPoolExecutor() as pool:
         running = pool.submit(turn, server, session)
@@ -239,7 +239,7 @@ def test_what_cannot_begin_has_a_status_of_its_own(server: HttpServer, agent: Ag
     assert streamed(server, "/sessions", {"prompt": ""})[0] == 400
 
 
-def test_a_turn_goes_on_when_its_caller_hangs_up(server: HttpServer, agent: Agent) -> None:
+def test_a_turn_continues_when_its_caller_disconnects(server: HttpServer, agent: Agent) -> None:
     session = deferred(server, command=agent.command)
     with server.response(
         "POST", f"/sessions/{session}/messages", {"prompt": "x"}, {"accept": "text/event-stream"}
@@ -251,7 +251,7 @@ def test_a_turn_goes_on_when_its_caller_hangs_up(server: HttpServer, agent: Agen
     assert server.ask("GET", f"/sessions/{session}/history")[1]["messages"][1]["content"] == "started\nfinished\n"
 
 
-def test_a_reader_of_an_event_that_never_was_is_told_so(server: HttpServer) -> None:
+def test_a_subscription_after_an_unknown_event_is_refused(server: HttpServer) -> None:
     session = deferred(server, command=["cat"])
     turn(server, session)  # events 1 to 3
     status, error = server.ask("GET", f"/sessions/{session}/events", last_event_id="4000")

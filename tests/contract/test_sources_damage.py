@@ -33,7 +33,7 @@ ODD: list[Any] = [
 
 
 @no_databases
-def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
+def test_a_log_truncated_anywhere_never_raises_and_recovers_when_it_is_complete_again(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
     for log in logs_of(case):
@@ -45,7 +45,7 @@ def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
 
 
 @only_lines
-def test_a_log_that_was_replaced_by_a_longer_one_is_read_anew(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_a_log_that_was_replaced_by_a_longer_one_is_read_again(case: Path, machine: Machine, whole: list[str]) -> None:
     for log in logs_of(case):
         lines = lines_of(case / "home" / log)
         machine.write(log, b"".join(lines[:1] + lines[2:-1]))
@@ -58,7 +58,7 @@ def test_a_log_that_was_replaced_by_a_longer_one_is_read_anew(case: Path, machin
 @pytest.mark.parametrize(  # a log that is only known by its content is none with rubbish in it
     "name", sorted({case.parent.name for case in cases() if is_lines(case) and not (case / "home" / "named").exists()})
 )
-def test_rubbish_behind_a_record_does_not_cost_the_record(name: str, machine: Machine) -> None:
+def test_rubbish_after_a_record_does_not_lose_the_record(name: str, machine: Machine) -> None:
     case = next(case for case in cases() if case.parent.name == name and len(logs_of(case)) == 1)
     (log,) = logs_of(case)
     machine.write(log, (case / "home" / log).read_bytes().replace(b"\n", b" and rubbish\n"))
@@ -165,7 +165,7 @@ def _odd_cell(cell: Any, chance: random.Random) -> Any:
 
 
 @only_databases
-def test_a_database_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
+def test_a_database_truncated_anywhere_never_raises_and_recovers_when_it_is_complete_again(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
     lay_out(case, machine.home)

@@ -27,12 +27,12 @@ def test_every_source_has_fixtures(source: Source) -> None:
     assert [case for case in cases() if case.parent.name == source.name]
 
 
-def test_every_fixture_is_of_a_source_that_exists() -> None:
+def test_every_fixture_belongs_to_an_existing_source() -> None:
     assert {case.parent.name for case in cases()} <= {source.name for source in all_sources()}
 
 
 @every_case
-def test_a_fixture_becomes_what_was_expected_with_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
+def test_a_fixture_gives_the_expected_archive_with_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
     assert synced_archive(case, tmp_path) == expected(case)
     reader = Reader(archive_path(tmp_path / "realm"))
     assert set(reader.counts()) == {case.parent.name}
@@ -43,7 +43,7 @@ def test_a_fixture_becomes_what_was_expected_with_events_of_its_own_source_only(
 
 
 @every_case
-def test_the_logs_of_a_fixture_are_recognised_wherever_they_lie(case: Path, tmp_path: Path) -> None:
+def test_the_logs_of_a_fixture_are_recognised_in_any_folder(case: Path, tmp_path: Path) -> None:
     lay_out(case, tmp_path / "home")
     taken = {path: recognise(read_head(path), all_sources()) for path in (tmp_path / "home").rglob("*") if path.is_file()}
     assert case.parent.name in {whose[0].name for whose in taken.values() if whose}
@@ -78,7 +78,7 @@ def test_logs_are_looked_for_under_home(source: Source) -> None:
 
 
 @pytest.mark.parametrize("name", VARIABLES)
-def test_an_agent_that_was_told_to_live_elsewhere_is_found_there(name: str, tmp_path: Path) -> None:
+def test_an_agent_with_a_configured_folder_is_found_there(name: str, tmp_path: Path) -> None:
     variable, usual = VARIABLES[name]
     case = next(case for case in cases() if case.parent.name == name and case.name == "plain_turns")
     shutil.copytree(case / "home" / usual, tmp_path / "elsewhere")

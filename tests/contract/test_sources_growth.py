@@ -48,7 +48,9 @@ def test_a_second_sync_reads_nothing_and_writes_nothing(case: Path, machine: Mac
 
 
 @every_case
-def test_a_log_that_grows_line_by_line_is_the_same_as_one_read_whole(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_a_log_that_grows_line_by_line_gives_the_same_as_one_read_at_once(
+    case: Path, machine: Machine, whole: list[str]
+) -> None:
     for log in logs_of(case):
         for line in lines_of(case / "home" / log):
             machine.append(log, line)
@@ -57,7 +59,7 @@ def test_a_log_that_grows_line_by_line_is_the_same_as_one_read_whole(case: Path,
 
 
 @only_lines
-def test_a_log_that_is_read_while_its_lines_are_being_written_is_the_same(
+def test_a_log_that_is_read_while_its_lines_are_written_gives_the_same(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
     for log in logs_of(case):
@@ -80,7 +82,7 @@ def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, wh
 
 @one_of_each_file
 @pytest.mark.parametrize("seen", [0, -20], ids=["empty", "nearly whole"])
-def test_a_log_whose_first_line_was_still_being_written_is_the_same(
+def test_a_log_that_is_read_before_its_first_line_is_complete_gives_the_same(
     case: Path, seen: int, machine: Machine, whole: list[str]
 ) -> None:
     for log in logs_of(case):
@@ -129,7 +131,7 @@ def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Mach
     assert aged == same
 
 
-def test_a_session_that_another_log_named_keeps_its_name_when_it_goes_on(person: Person) -> None:
+def test_a_session_that_another_log_titled_keeps_its_title_when_it_grows(person: Person) -> None:
     claude = Claude()
     records = [claude.prompt("first words"), claude.says("answer"), claude.prompt("more"), claude.says("more")]
     naming = {"type": "summary", "summary": "The name", "leafUuid": records[1]["uuid"]}
@@ -141,7 +143,7 @@ def test_a_session_that_another_log_named_keeps_its_name_when_it_goes_on(person:
     assert '"title": "The name"' in "\n".join(contents(person.realm, person.home))
 
 
-def test_a_title_that_is_overwritten_in_place_is_read_again(machine: Machine) -> None:
+def test_a_title_that_is_overwritten_in_the_file_is_read_again(machine: Machine) -> None:
     case = next(case for case in cases() if (case.parent.name, case.name) == ("omp", "steered_and_ended"))
     (log,) = logs_of(case)
     content = (case / "home" / log).read_bytes()
@@ -158,7 +160,7 @@ def test_a_title_that_is_overwritten_in_place_is_read_again(machine: Machine) ->
 
 
 @only_documents
-def test_a_document_that_is_written_anew_with_every_step_is_the_same_as_one_read_whole(
+def test_a_document_that_is_rewritten_at_every_step_gives_the_same_as_one_read_at_once(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
     for log in logs_of(case):
@@ -220,7 +222,7 @@ def test_a_database_in_use_is_read_with_its_write_ahead_log(case: Path, machine:
 
 
 @every_case
-def test_a_log_that_was_deleted_leaves_its_sessions(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_the_sessions_of_a_deleted_log_stay(case: Path, machine: Machine, whole: list[str]) -> None:
     lay_out(case, machine.home)
     machine.sync()
     for path in sorted(path for path in machine.home.rglob("*") if path.is_file()):

@@ -8,7 +8,7 @@ from recollect.operations import OPERATIONS
 SNAPSHOT = Path(__file__).parent / "tool_schemas.json"
 
 
-def test_the_tools_are_those_of_the_contracts_to_the_letter() -> None:
+def test_the_tool_schemas_are_exactly_those_of_the_contracts() -> None:
     """A change of this file is a change of a contract: it must be meant."""
     found = {
         tool.name: {

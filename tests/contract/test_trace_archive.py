@@ -30,5 +30,5 @@ def test_the_home_has_sessions_of_two_agents_and_ids_that_begin_alike(trace: Tra
     assert {trace.details(title)["provider"] for title in (NETS, PIER)} == {"claude-code", "codex"}
 
 
-def test_there_is_a_place_for_every_gull(trace: Trace) -> None:
+def test_the_archive_has_the_expected_number_of_gulls(trace: Trace) -> None:
     assert len(trace.places("gull")) == GULLS

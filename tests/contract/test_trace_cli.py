@@ -44,7 +44,7 @@ def shown(trace: Trace, *arguments: str) -> str:
 # ---- for programs
 
 
-def test_with_json_every_command_prints_the_very_answer_of_its_tool(trace: Trace) -> None:
+def test_with_json_every_command_prints_the_answer_of_its_tool(trace: Trace) -> None:
     """To the byte."""
     session, first = trace.ids[NETS], trace.ids[EVERYWHERE]
     cursor = trace.answer("search_event_previews", query="marlinspike", limit=3)["pagination"]["next_cursor"]
@@ -109,7 +109,7 @@ TYPED = {
         ("analyze SHARED", "ambiguous_session_prefix", 2),
     ],
 )
-def test_a_failure_keeps_its_code(trace: Trace, command: str, code: str | None, exit_code: int) -> None:
+def test_a_failure_has_the_exit_code_of_its_error(trace: Trace, command: str, code: str | None, exit_code: int) -> None:
     firsts = [session[0] for session in trace.ids.values()]
     words = {"SESSION": trace.ids[NETS], "SHARED": next(letter for letter in firsts if firsts.count(letter) > 1)}
     name, *more = (words.get(word, word) for word in command.split())
@@ -123,7 +123,7 @@ def test_a_failure_keeps_its_code(trace: Trace, command: str, code: str | None, 
         assert (told.stdout, told.stderr) == ("", f"recollect: {TYPED.get(argument, argument)}{space}{rest}\n")
 
 
-def test_past_its_deadline_a_command_fails_as_one_that_may_be_tried_again(person: Person) -> None:
+def test_a_command_past_its_deadline_fails_with_a_retryable_error(person: Person) -> None:
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Trim the jib")])
     person.sync()
@@ -136,7 +136,7 @@ def test_past_its_deadline_a_command_fails_as_one_that_may_be_tried_again(person
     "command",
     ["nonsense", "search", "event SESSION", "event SESSION one", "session", "session a b", "search e --limit x"],
 )
-def test_what_makes_no_sense_is_a_usage_error(trace: Trace, command: str) -> None:
+def test_invalid_options_are_a_usage_error(trace: Trace, command: str) -> None:
     done = trace.person.run("trace", *command.replace("SESSION", trace.ids[NETS]).split(), check=False)
     assert done.returncode == 2
     assert "Usage: recollect trace" in done.stderr + done.stdout
@@ -146,7 +146,7 @@ def test_what_makes_no_sense_is_a_usage_error(trace: Trace, command: str) -> Non
 # ---- for people
 
 
-def test_people_see_matches_and_how_to_go_on(trace: Trace) -> None:
+def test_the_output_for_people_shows_matches_and_the_next_command(trace: Trace) -> None:
     found = shown(trace, "search", "marlinspike")
     assert UUID.findall(found) == [trace.ids[EVERYWHERE]] * 10, "ids stand whole on their lines"
     assert "The marlinspike lies in locker 3." in found
@@ -157,13 +157,13 @@ def test_people_see_matches_and_how_to_go_on(trace: Trace) -> None:
     assert shown(trace, "search", "no such words") == "No event contains 'no such words'.\n"
 
 
-def test_people_see_an_event_whole(trace: Trace) -> None:
+def test_the_output_for_people_shows_an_event_complete(trace: Trace) -> None:
     assert "anchorlast" in shown(trace, "event", trace.ids[LEDGER], "4")
     assert 'arguments: {"cmd":"sound --fathoms","workdir":"/home/sam"}' in shown(trace, "event", trace.ids[DEPTHS][:8], "2")
     assert "exit_code: 101" in shown(trace, "event", trace.ids[DEPTHS], "3")
 
 
-def test_people_see_the_course_of_a_session_and_how_to_go_deeper(trace: Trace) -> None:
+def test_the_output_for_people_shows_a_session_and_the_next_command(trace: Trace) -> None:
     session = trace.ids[NETS]
     outlines = {
         level: shown(trace, "session", session[:8], "--level", level) for level in ("summary", "turns", "steps", "full")
@@ -178,14 +178,14 @@ def test_people_see_the_course_of_a_session_and_how_to_go_deeper(trace: Trace) -
     assert "D1" in shown(trace, "session", trace.ids[RIGGING], "--level", "turns", "--reasoning")
 
 
-def test_people_are_told_what_was_cut(trace: Trace) -> None:
+def test_the_output_for_people_says_what_was_cut(trace: Trace) -> None:
     done = trace.person.run("trace", "session", trace.ids[STEPPED], "--level", "turns")
     assert "! Response truncated to 30 KB" in done.stderr
     assert re.search(r"\d+ steps are not shown", done.stdout)
     assert "! -n 99 is above the maximum" in trace.person.run("trace", "search", "e", "-n", "99").stderr
 
 
-def test_people_see_what_went_wrong_and_where(trace: Trace) -> None:
+def test_the_output_for_people_shows_failures_and_their_places(trace: Trace) -> None:
     nets = shown(trace, "analyze", trace.ids[NETS])
     assert "Score 70 of 100" in nets
     assert [line.split()[:3] for line in nets.splitlines()[1:4]] == [["turn", turn, "failure"] for turn in ("2", "3", "5")]
@@ -214,7 +214,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
         yield trace
 
 
-def test_nothing_that_a_terminal_would_obey_is_shown(evil: Trace) -> None:
+def test_terminal_control_sequences_are_not_printed(evil: Trace) -> None:
     (session,) = evil.ids.values()
     commands = [
         ("search", "c"),
@@ -244,7 +244,7 @@ def test_help_names_every_command(person: Person) -> None:
     assert "trace" in person.run("--help").stdout
 
 
-def test_a_command_outside_any_home_finds_nothing(tmp_path: Path) -> None:
+def test_a_command_without_any_home_folder_finds_nothing(tmp_path: Path) -> None:
     """Before anything was ever read."""
     person = Person(tmp_path / "new")
     assert person.json("trace", "search", "anything")["data"] == {"matches": []}

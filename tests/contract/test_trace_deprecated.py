@@ -29,7 +29,7 @@ def about(answer: Any, name: str) -> list[str]:
 # ---- the same search
 
 
-def test_it_finds_what_the_new_tool_finds(trace: Trace) -> None:
+def test_the_deprecated_tool_finds_what_the_new_tool_finds(trace: Trace) -> None:
     """A35: with every filter."""
     filters = [{}, {"provider": "codex"}, {"event_type": "ToolCall"}, {"session_id": trace.ids[EVERYWHERE][:8]}]
     for more in filters:
@@ -38,7 +38,7 @@ def test_it_finds_what_the_new_tool_finds(trace: Trace) -> None:
             assert old == trace.places(query, **more)
 
 
-def test_every_answer_names_the_tools_that_take_its_place(trace: Trace) -> None:
+def test_every_answer_names_the_replacements(trace: Trace) -> None:
     """A35."""
     answer = trace.answer(EVENTS, query="gull")
     assert answer["hint"] == HINT
@@ -47,7 +47,7 @@ def test_every_answer_names_the_tools_that_take_its_place(trace: Trace) -> None:
     assert "search_event_previews" in warning and "get_event_details" in warning
 
 
-def test_its_description_says_when_it_goes(trace: Trace) -> None:
+def test_the_description_says_when_the_tool_will_be_removed(trace: Trace) -> None:
     description = trace.tools()[EVENTS].description or ""
     assert description.startswith("Deprecated")
     assert re.search(r"\b20\d\d-\d\d-\d\d\b", description)
@@ -71,7 +71,7 @@ def test_pages_show_every_match_once(trace: Trace, limit: int) -> None:
     assert len(found) == GULLS
 
 
-def test_its_cursor_is_its_own(trace: Trace) -> None:
+def test_the_cursor_of_the_deprecated_tool_does_not_fit_the_new_one(trace: Trace) -> None:
     """A38: and does not depend on what is shown of a match, nor on the name that the query had."""
     new = trace.answer("search_event_previews", query="gull", limit=5)["pagination"]["next_cursor"]
     old = trace.answer(EVENTS, query="gull")["pagination"]["next_cursor"]
@@ -105,7 +105,7 @@ def test_full_is_the_payload_of_the_event(trace: Trace) -> None:
     assert match["payload"]["output"] == LEDGER_OUTPUT
 
 
-def test_compact_tells_what_was_called_with_what_and_what_came_of_it(trace: Trace) -> None:
+def test_compact_shows_the_tool_its_arguments_and_its_result(trace: Trace) -> None:
     """A37: more than a preview, less than everything."""
     matches = trace.answer(EVENTS, query="belay", detail_level="compact", session_id=trace.ids[ESCAPES])["data"]["matches"]
     call, result, message = (match["compact"] for match in matches)
@@ -119,7 +119,7 @@ def test_compact_tells_what_was_called_with_what_and_what_came_of_it(trace: Trac
     assert len(call["compact"]["arguments"]["command"]) <= 300
 
 
-def test_compact_is_told_of_every_type_of_events(trace: Trace) -> None:
+def test_compact_works_for_every_type_of_event(trace: Trace) -> None:
     seen = set()
     for title in (DEPTHS, EVERYWHERE):
         answer = trace.answer(EVENTS, query="e", detail_level="compact", session_id=trace.ids[title], limit=20)
@@ -131,7 +131,7 @@ def test_compact_is_told_of_every_type_of_events(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("level", ["", "Preview", "summary", "turns", "all", 5, True, ["full"]])
-def test_a_level_that_there_is_not_is_refused(trace: Trace, level: Any) -> None:
+def test_an_unknown_level_is_refused(trace: Trace, level: Any) -> None:
     error = trace.error(EVENTS, query="gull", detail_level=level)
     assert error["code"] == "invalid_detail_level"
     assert all(name in error["message"] for name in ("preview", "compact", "full"))
@@ -156,7 +156,7 @@ def test_both_names_at_once_are_refused(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "  ", None, 5, ["gull"]])
-def test_a_pattern_must_say_something(trace: Trace, pattern: Any) -> None:
+def test_a_pattern_must_not_be_blank(trace: Trace, pattern: Any) -> None:
     assert trace.error(EVENTS, pattern=pattern)["code"] == "invalid_parameter"
     assert trace.error(EVENTS)["details"]["parameter"] == "query"
 
@@ -171,7 +171,7 @@ def test_include_full_payload_is_the_old_name_of_a_level(trace: Trace, wanted: b
 
 
 @pytest.mark.parametrize("wanted", ["true", 1, 0, [], "full"])
-def test_include_full_payload_is_true_or_false(trace: Trace, wanted: Any) -> None:
+def test_include_full_payload_must_be_a_boolean(trace: Trace, wanted: Any) -> None:
     error = trace.error(EVENTS, query="gull", include_full_payload=wanted)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "include_full_payload")
 
@@ -181,7 +181,7 @@ def test_the_old_and_the_new_level_at_once_are_refused(trace: Trace) -> None:
     assert error["code"] == "invalid_parameter"
 
 
-def test_the_new_tool_does_not_know_the_old_names(trace: Trace) -> None:
+def test_the_new_tool_refuses_the_old_names(trace: Trace) -> None:
     for name, value in (("pattern", "gull"), ("include_full_payload", True), ("detail_level", "full")):
         error = trace.error("search_event_previews", query="gull", **{name: value})
         assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", name)

@@ -47,7 +47,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
 # ---- payloads
 
 
-def test_an_event_is_told_in_the_fields_of_the_contract(trace: Trace) -> None:
+def test_an_event_has_the_fields_of_the_contract(trace: Trace) -> None:
     answer = trace.answer(EVENT, session_id=trace.ids[DEPTHS], event_index=3)
     assert list(answer) == ["data"]
     assert list(answer["data"]) == FIELDS
@@ -59,7 +59,7 @@ def test_an_event_is_told_in_the_fields_of_the_contract(trace: Trace) -> None:
     }
 
 
-def test_what_an_agent_of_either_make_wrote_has_one_form(trace: Trace) -> None:
+def test_events_of_different_agents_have_one_form(trace: Trace) -> None:
     """Every type but notifications, as Codex has them."""
     told = [(event["event_type"], event["payload"]) for event in trace.every_event(DEPTHS)]
     assert told == [
@@ -85,7 +85,7 @@ def test_what_an_agent_of_either_make_wrote_has_one_form(trace: Trace) -> None:
     ]
 
 
-def test_whatever_is_neither_said_nor_done_is_a_notification(trace: Trace) -> None:
+def test_an_event_that_is_neither_message_nor_tool_use_is_a_notification(trace: Trace) -> None:
     events = trace.every_event(SIGNALS)
     assert [event["event_type"] for event in events] == ["user", "notification", "message", *["notification"] * 5]
     notes = [event["payload"] for event in events if event["event_type"] == "notification"]
@@ -100,20 +100,20 @@ def test_whatever_is_neither_said_nor_done_is_a_notification(trace: Trace) -> No
     assert stranger["text"] == "unheard of"
 
 
-def test_every_type_of_events_is_met(trace: Trace) -> None:
+def test_every_type_of_event_occurs(trace: Trace) -> None:
     met = {event["event_type"] for title in (DEPTHS, SIGNALS, EVERYWHERE) for event in trace.every_event(title)}
     assert met == set(EVENT_TYPES)
     assert [event["event_type"] for event in trace.every_event(EVERYWHERE)] == EVERYWHERE_TYPES
 
 
-def test_what_was_said_comes_back_to_the_letter(trace: Trace) -> None:
+def test_texts_come_back_unchanged(trace: Trace) -> None:
     """A17: in every script, with every control character, with every blank."""
     for title, texts in ((SCRIPTS, SCRIPT_TEXTS), (SIGNS, SIGN_TEXTS)):
         spoken = [event["payload"]["text"] for event in trace.every_event(title)]
         assert spoken == [title, *texts]
 
 
-def test_arguments_come_back_as_they_were_given(trace: Trace) -> None:
+def test_arguments_come_back_unchanged(trace: Trace) -> None:
     """A17: as an object, whatever JSON has to escape in it."""
     assert trace.event(ESCAPES, 1)["payload"] == {"name": "Bash", "arguments": {"command": QUOTED}, **CLAUDE}
     assert trace.event(ESCAPES, 2)["payload"] == {"output": QUOTED, "is_error": False, "call_index": 1}
@@ -145,7 +145,7 @@ def test_a_result_names_the_call_that_it_answers(trace: Trace) -> None:
     assert answered["J1"] is None
 
 
-def test_a_failure_is_told_with_its_code_where_there_is_one(trace: Trace) -> None:
+def test_a_failure_has_its_exit_code_if_it_is_known(trace: Trace) -> None:
     failed = [event["payload"] for event in trace.every_event(NETS) if event["payload"].get("is_error")]
     assert [(payload["output"], payload.get("exit_code")) for payload in failed] == [
         ("no net", None), ("Exit code 3\ntorn", 3), ("torn", None), ("torn", None),
@@ -155,7 +155,7 @@ def test_a_failure_is_told_with_its_code_where_there_is_one(trace: Trace) -> Non
 # ---- places
 
 
-def test_a_prefix_opens_the_event_under_its_whole_id(trace: Trace) -> None:
+def test_a_prefix_opens_the_event_and_shows_the_full_id(trace: Trace) -> None:
     session = trace.ids[NETS]
     for name in (session, session.upper(), session[:9], session[:6]):
         event = trace.data(EVENT, session_id=name, event_index=1)
@@ -163,7 +163,7 @@ def test_a_prefix_opens_the_event_under_its_whole_id(trace: Trace) -> None:
         assert event["session_id"] == session
 
 
-def test_places_count_from_zero_without_a_gap(trace: Trace) -> None:
+def test_indexes_count_from_zero_without_a_gap(trace: Trace) -> None:
     count = trace.count(NETS)
     events = trace.every_event(NETS)
     assert [event["event_index"] for event in events] == [*range(count)]
@@ -172,7 +172,7 @@ def test_places_count_from_zero_without_a_gap(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("beyond", [0, 1, 1_000, 2**31, 2**63, 2**64, 10**30])
-def test_a_place_behind_the_last_is_refused_with_the_last(trace: Trace, beyond: int) -> None:
+def test_an_index_after_the_last_is_refused_and_the_last_is_named(trace: Trace, beyond: int) -> None:
     """A18."""
     count = trace.count(NETS)
     error = trace.error(EVENT, session_id=trace.ids[NETS], event_index=count + beyond)
@@ -181,14 +181,14 @@ def test_a_place_behind_the_last_is_refused_with_the_last(trace: Trace, beyond: 
 
 
 @pytest.mark.parametrize("index", [-1, -2, -(2**63), -(10**30)])
-def test_a_place_before_the_first_is_refused(trace: Trace, index: int) -> None:
+def test_an_index_before_the_first_is_refused(trace: Trace, index: int) -> None:
     """A19."""
     error = trace.error(EVENT, session_id=trace.ids[NETS], event_index=index)
     assert (error["code"], error["details"]["max_index"]) == ("invalid_event_index", trace.count(NETS) - 1)
 
 
 @pytest.mark.parametrize("index", ["5", "", 2.5, 1.0, True, False, None, [1], {}])
-def test_a_place_must_be_a_whole_number(trace: Trace, index: Any) -> None:
+def test_an_index_must_be_a_whole_number(trace: Trace, index: Any) -> None:
     error = trace.error(EVENT, session_id=trace.ids[NETS], event_index=index)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "event_index")
     assert error["details"]["reason"]

@@ -23,7 +23,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
         yield client
 
 
-def test_from_a_string_to_its_events_and_from_there_to_their_session(trace: Trace) -> None:
+def test_a_string_leads_to_its_events_and_to_their_session(trace: Trace) -> None:
     matches = trace.matches("jib")
     assert [match["event_type"] for match in matches] == ["user", "tool_call", "tool_result", "message"]
     first = matches[0]
@@ -35,7 +35,7 @@ def test_from_a_string_to_its_events_and_from_there_to_their_session(trace: Trac
     assert trace.data("analyze_session", session_id=first["session_id"])["score"] == 100
 
 
-def test_the_families_name_a_session_by_the_same_bits(trace: Trace) -> None:
+def test_all_families_use_the_same_session_id(trace: Trace) -> None:
     (title,) = trace.ids
     assert trace.ids_by_title[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
     assert trace.matches("jib")[0]["session_id"] == trace.ids[title]

@@ -93,7 +93,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("queries", QUERIES.values(), ids=QUERIES)
-def test_what_is_found_is_every_event_that_holds_the_string_and_no_other(
+def test_a_search_finds_exactly_the_events_that_contain_the_string(
     trace: Trace, everything: list[Answer], queries: list[str]
 ) -> None:
     for query in queries:
@@ -103,14 +103,14 @@ def test_what_is_found_is_every_event_that_holds_the_string_and_no_other(
         assert set(found) == wanted, query
 
 
-def test_the_queries_find_what_they_were_written_for(everything: list[Answer]) -> None:
+def test_the_example_queries_find_their_events(everything: list[Answer]) -> None:
     found = {
         kind: [query for query in asked if any(holds(one, query) for one in everything)] for kind, asked in QUERIES.items()
     }
     assert found == {**QUERIES, "what nothing holds": []}
 
 
-def test_a_string_is_found_wherever_it_is_said(trace: Trace) -> None:
+def test_a_string_is_found_in_any_event_and_field(trace: Trace) -> None:
     """A1."""
     matches = trace.matches("marlinspike")
     assert [match["event_type"] for match in matches] == EVERYWHERE_TYPES
@@ -118,7 +118,7 @@ def test_a_string_is_found_wherever_it_is_said(trace: Trace) -> None:
     assert {match["session_id"] for match in matches} == {trace.ids[EVERYWHERE]}
 
 
-def test_a_match_is_told_in_the_fields_of_the_contract(trace: Trace) -> None:
+def test_a_match_has_the_fields_of_the_contract(trace: Trace) -> None:
     for match in trace.matches("e", limit=50):
         assert list(match) == ["session_id", "event_index", "timestamp", "event_type", "preview"]
         assert match["event_type"] in EVENT_TYPES
@@ -144,7 +144,7 @@ def test_nothing_found_is_a_success(trace: Trace) -> None:
     assert "warnings" not in answer
 
 
-def test_the_hint_names_a_tool_that_there_is(trace: Trace) -> None:
+def test_the_hint_names_an_existing_tool(trace: Trace) -> None:
     """A15."""
     tools = {tool.name for tool in trace.portal.call(trace.client.list_tools).tools}
     hint = trace.answer(SEARCH, query="gull")["hint"]
@@ -155,7 +155,7 @@ def test_the_hint_names_a_tool_that_there_is(trace: Trace) -> None:
 # ---- order and pages
 
 
-def test_the_session_that_began_last_comes_first_then_events_in_their_order(trace: Trace) -> None:
+def test_the_newest_session_comes_first_and_its_events_are_in_order(trace: Trace) -> None:
     places = trace.places("e")
     sessions = [session for session, _ in groupby(places, key=lambda one: one[0])]
     assert len(sessions) == len(set(sessions)), "a session's matches stand together"
@@ -181,7 +181,7 @@ def test_the_first_page_has_ten_matches(trace: Trace) -> None:
     assert answer == trace.answer(SEARCH, query="gull", limit=None)
 
 
-def test_the_next_page_may_be_of_another_size_and_spell_its_filters_otherwise(trace: Trace) -> None:
+def test_the_next_page_may_have_another_size_and_another_spelling_of_its_filters(trace: Trace) -> None:
     session = trace.ids["Feed the GULL of pier 1"]
     filters = {"query": "gull", "provider": "claude-code", "event_type": "message", "session_id": session}
     first = trace.answer(SEARCH, **filters, limit=1)
@@ -221,7 +221,7 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
 
 
 @pytest.mark.parametrize("event_type", EVENT_TYPES)
-def test_a_type_of_events_is_asked_for_in_either_spelling(trace: Trace, everything: list[Answer], event_type: str) -> None:
+def test_an_event_type_may_have_either_spelling(trace: Trace, everything: list[Answer], event_type: str) -> None:
     """A9, A10."""
     query = "o"
     wanted = {place(event) for event in everything if event["event_type"] == event_type and holds(event, query)}
@@ -231,14 +231,14 @@ def test_a_type_of_events_is_asked_for_in_either_spelling(trace: Trace, everythi
         assert set(trace.places(query, event_type=spelling)) == wanted
 
 
-def test_a_provider_is_asked_for_by_its_name(trace: Trace) -> None:
+def test_a_provider_is_a_filter(trace: Trace) -> None:
     """A8: also one of which there is nothing here."""
     of = {name: trace.places("gull", provider=name) for name in ("claude-code", "codex", "aider")}
     assert (len(of["claude-code"]), len(of["codex"]), len(of["aider"])) == (GULLS - 2, 2, 0)
     assert sorted(of["claude-code"] + of["codex"]) == sorted(trace.places("gull"))
 
 
-def test_a_session_is_asked_for_by_its_id_or_a_prefix(trace: Trace) -> None:
+def test_a_session_may_be_given_by_its_id_or_a_prefix(trace: Trace) -> None:
     """A11."""
     session = trace.ids[IDENTIFIERS]
     wanted = [one for one in trace.places("e") if one[0] == session]
@@ -247,7 +247,7 @@ def test_a_session_is_asked_for_by_its_id_or_a_prefix(trace: Trace) -> None:
         assert trace.places("e", session_id=name) == wanted
 
 
-def test_filters_narrow_together(trace: Trace) -> None:
+def test_filters_are_combined(trace: Trace) -> None:
     session = trace.ids[EVERYWHERE]
     filters = {"session_id": session, "provider": "claude-code", "event_type": "tool_call"}
     assert trace.places("marlinspike", **filters) == [(session, 2), (session, 7)]
@@ -267,7 +267,7 @@ def test_a_preview_is_short_and_shows_the_match(trace: Trace) -> None:
             assert query.casefold() in match["preview"].casefold(), query
 
 
-def test_a_match_at_the_very_end_of_a_text_that_takes_much_room_is_shown(person: Person) -> None:
+def test_a_match_at_the_end_of_a_text_with_many_bytes_is_shown(person: Person) -> None:
     """A12: also where all of the text would be short enough in characters, but not in bytes."""
     log = Claude()
     before, after = "\x01", "\x02"
@@ -282,7 +282,7 @@ def test_a_match_at_the_very_end_of_a_text_that_takes_much_room_is_shown(person:
             assert all(query in match["preview"] for match in answer["data"]["matches"])
 
 
-def test_a_match_behind_letters_that_grow_when_they_are_folded_is_shown(person: Person) -> None:
+def test_a_match_after_letters_that_grow_in_case_folding_is_shown(person: Person) -> None:
     """A12."""
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Take a sight"), log.says("ß" * 900 + "Sextant" + "ﬃ" * 900)])

@@ -23,7 +23,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
 
 
 @pytest.mark.parametrize("query", ["", " ", " \n\t ", "\u3000", None, 5, ["gull"], {}, True, "x" * 4_097])
-def test_a_query_must_be_a_string_that_says_something(trace: Trace, query: Any) -> None:
+def test_a_query_must_be_a_string_that_is_not_blank(trace: Trace, query: Any) -> None:
     error = trace.error(SEARCH, query=query)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "query")
     assert error["details"]["reason"] == error["message"]
@@ -41,7 +41,7 @@ def test_a_limit_must_be_a_whole_number_from_one(trace: Trace, limit: Any) -> No
 
 
 @pytest.mark.parametrize("limit", [51, 1_000, 10**30])
-def test_too_large_a_limit_is_clamped_and_that_is_said(trace: Trace, limit: int) -> None:
+def test_a_limit_that_is_too_large_is_clamped_with_a_warning(trace: Trace, limit: int) -> None:
     """A2."""
     answer = trace.answer(SEARCH, query="e", limit=limit)
     assert len(answer["data"]["matches"]) == 50
@@ -51,7 +51,7 @@ def test_too_large_a_limit_is_clamped_and_that_is_said(trace: Trace, limit: int)
 
 
 @pytest.mark.parametrize("provider", ["claude", "", " ", "nobody", "*", 5, ["codex"], True])
-def test_a_provider_that_there_is_not_is_refused(trace: Trace, provider: Any) -> None:
+def test_an_unknown_provider_is_refused(trace: Trace, provider: Any) -> None:
     error = trace.error(SEARCH, query="gull", provider=provider)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "provider")
     assert "claude-code" in error["message"] and "codex" in error["message"]
@@ -60,14 +60,14 @@ def test_a_provider_that_there_is_not_is_refused(trace: Trace, provider: Any) ->
 @pytest.mark.parametrize(
     "event_type", ["toolcall", "TOOL_CALL", "Tool_Call", "tool_response", "", " user", 3, ["user"], True]
 )
-def test_a_type_that_there_is_not_is_refused_with_those_that_there_are(trace: Trace, event_type: Any) -> None:
+def test_an_unknown_type_is_refused_with_a_list_of_all_types(trace: Trace, event_type: Any) -> None:
     error = trace.error(SEARCH, query="gull", event_type=event_type)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "event_type")
     assert error["details"]["allowed"] == EVENT_TYPES
     assert all(name in error["message"] for name in EVENT_TYPES)
 
 
-def test_a_session_that_is_not_one_is_refused(trace: Trace) -> None:
+def test_an_invalid_session_is_refused(trace: Trace) -> None:
     for session, code in (("*", "invalid_session_id"), ("", "invalid_session_id"), ("zz", "session_not_found")):
         assert trace.error(SEARCH, query="gull", session_id=session)["code"] == code
     firsts = [session[0] for session in trace.ids.values()]
@@ -79,7 +79,7 @@ def test_a_session_that_is_not_one_is_refused(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "=", "é", "A" * 200, "{}", "null", "\x00", 5, 0, True, [], ["x"], {"after": 1}])
-def test_a_cursor_that_nobody_gave_out_is_refused(trace: Trace, cursor: Any) -> None:
+def test_a_made_up_cursor_is_refused(trace: Trace, cursor: Any) -> None:
     """A6."""
     assert trace.error(SEARCH, query="gull", cursor=cursor)["code"] == "invalid_cursor"
 
@@ -102,7 +102,7 @@ def test_a_mangled_cursor_is_refused(trace: Trace) -> None:
         assert trace.error(SEARCH, query="gull", limit=2, cursor=other)["code"] == "invalid_cursor"
 
 
-def test_a_cursor_of_another_question_is_refused(trace: Trace) -> None:
+def test_a_cursor_of_another_query_is_refused(trace: Trace) -> None:
     """A7: of other filters, of another tool, of another family."""
     session = trace.ids["Feed the GULL of pier 1"]
     filters = {"query": "gull", "provider": "claude-code", "event_type": "message", "session_id": session}

@@ -68,7 +68,7 @@ def sensible(session: str) -> dict[str, Answer]:
 # ---- the wrapper
 
 
-def test_every_answer_is_exactly_the_wrapper(trace: Trace) -> None:
+def test_every_answer_has_exactly_the_fields_of_the_envelope(trace: Trace) -> None:
     """A39: what there is nothing of is left out, pages are only where there may be more of them."""
     asked = sensible(trace.ids[NETS])
     keys = {tool: list(trace.answer(tool, **arguments)) for tool, arguments in asked.items()}
@@ -82,14 +82,14 @@ def test_every_answer_is_exactly_the_wrapper(trace: Trace) -> None:
     assert list(trace.answer("get_session_details", session_id=trace.ids[SIXTY])) == ["data", "hint", "warnings"]
 
 
-def test_every_tool_that_a_hint_names_is_there(trace: Trace) -> None:
+def test_every_tool_that_a_hint_names_exists(trace: Trace) -> None:
     names = {tool.name for tool in trace.portal.call(trace.client.list_tools).tools}
     for tool, arguments in sensible(trace.ids[NETS]).items():
         named = re.findall(r"\b(?:get|search|analyze)_\w+", trace.answer(tool, **arguments).get("hint", ""))
         assert set(named) <= names, tool
 
 
-def test_an_answer_is_text_and_object_alike_and_an_error_is_marked(trace: Trace) -> None:
+def test_an_answer_is_the_same_as_text_and_as_object_and_an_error_is_marked(trace: Trace) -> None:
     """A39: the client checks the first on every call of these tests; here is what it sees."""
     good = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 0})
     bad = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 28})
@@ -108,7 +108,7 @@ def test_an_answer_is_text_and_object_alike_and_an_error_is_marked(trace: Trace)
     }
 
 
-def test_the_whole_answer_is_the_same_every_time(trace: Trace) -> None:
+def test_the_same_request_gives_the_same_answer(trace: Trace) -> None:
     for tool, arguments in sensible(trace.ids[EVERYWHERE]).items():
         assert trace.reply(tool, arguments) == trace.reply(tool, arguments)
 
@@ -117,14 +117,14 @@ def test_the_whole_answer_is_the_same_every_time(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_an_argument_that_a_tool_does_not_know_is_refused_by_its_name(trace: Trace, tool: str) -> None:
+def test_the_error_for_an_unknown_argument_names_it(trace: Trace, tool: str) -> None:
     for name in ("nonsense", "Query", "sessionId", "session-id", "limits", ""):
         error = trace.error(tool, **sensible(trace.ids[NETS])[tool], **{name: "x"})
         assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", name)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_arguments_that_are_no_object_are_refused(small: tuple[Person, str], tool: str) -> None:
+def test_arguments_that_are_not_an_object_are_refused(small: tuple[Person, str], tool: str) -> None:
     person, _ = small
     for arguments in (["query"], "query", 5, True):
         reply = ask(person, tool, arguments)
@@ -133,7 +133,7 @@ def test_arguments_that_are_no_object_are_refused(small: tuple[Person, str], too
         assert error["details"]["reason"] == error["message"]
 
 
-def test_whatever_a_client_sends_is_answered(small: tuple[Person, str]) -> None:
+def test_any_message_of_a_client_is_answered(small: tuple[Person, str]) -> None:
     """And the server goes on: half a character, deep nesting, no arguments at all."""
     person, session = small
     deep = "[" * 400 + "]" * 400
@@ -210,7 +210,7 @@ def test_every_argument_is_typed_and_described(schemas: dict[str, Answer]) -> No
                 assert "KB" in argument["description"], name
 
 
-def test_what_the_tools_take_fits_their_schemas(trace: Trace, schemas: dict[str, Answer]) -> None:
+def test_accepted_arguments_match_the_schemas_of_the_tools(trace: Trace, schemas: dict[str, Answer]) -> None:
     for tool, arguments in sensible(trace.ids[RIGGING]).items():
         Draft202012Validator(schemas[tool]).validate(arguments)
 
@@ -222,13 +222,13 @@ def test_reading_changes_nothing(trace: Trace) -> None:
         assert (hints.read_only_hint, hints.destructive_hint) == (True, False)
 
 
-def test_what_a_model_is_told_of_all_tools_is_short(trace: Trace) -> None:
+def test_the_descriptions_of_all_tools_are_short(trace: Trace) -> None:
     tools = trace.portal.call(trace.client.list_tools).tools
     told = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
     assert len(json.dumps(told, separators=(",", ":"), ensure_ascii=False)) < ALL_TOOLS * CHARACTERS
 
 
-def test_alone_the_family_offers_its_tools_and_speaks_of_no_other(small: tuple[Person, str]) -> None:
+def test_alone_the_family_offers_its_tools_and_names_no_others(small: tuple[Person, str]) -> None:
     person, _ = small
     others = OPERATIONS.keys() - set(TOOLS)
     with person.mcp("--no-sync", "--toolsets", "trace") as raw:
@@ -245,7 +245,7 @@ def test_alone_the_family_offers_its_tools_and_speaks_of_no_other(small: tuple[P
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_past_its_deadline_a_tool_says_so_and_may_be_asked_again(small: tuple[Person, str], tool: str) -> None:
+def test_a_tool_past_its_deadline_says_so_and_may_be_called_again(small: tuple[Person, str], tool: str) -> None:
     """A40."""
     person, session = small
     reply = ask(person, tool, sensible(session)[tool], deadline_ms=0)
@@ -255,7 +255,7 @@ def test_past_its_deadline_a_tool_says_so_and_may_be_asked_again(small: tuple[Pe
     assert refused["code"] == "invalid_parameter", "what is refused needs no time"
 
 
-def test_a_deadline_may_be_set_from_outside(person: Person) -> None:
+def test_a_deadline_may_be_set_in_the_environment(person: Person) -> None:
     """A40: by the environment, and by the config of a realm."""
     spoken(person)
     with connect_trace(person, RECOLLECT_DEADLINE_MS="0") as late:
@@ -300,7 +300,7 @@ def test_an_archive_that_breaks_under_a_running_server_is_an_internal_error(
     assert refused["code"] == "invalid_parameter"
 
 
-def test_an_archive_that_is_gone_has_nothing_in_it(person: Person) -> None:
+def test_a_missing_archive_is_empty(person: Person) -> None:
     """As history has it: a new one begins, and the server fills it with the next sync."""
     spoken(person)
     with connect_trace(person) as trace:
@@ -323,7 +323,7 @@ def lose_its_parts(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("breaks", [shutil.rmtree, corrupt, lose_its_parts], ids=lambda one: one.__name__)
-def test_an_index_that_breaks_is_done_without(person: Person, breaks: Callable[[Path], None]) -> None:
+def test_a_broken_index_is_not_used(person: Person, breaks: Callable[[Path], None]) -> None:
     """Under a running server, and before one starts."""
     build_ngram_index(sync_first_logs(person))
     with connect_trace(person) as trace:

@@ -82,7 +82,7 @@ def test_a_summary_shows_the_beginning_of_a_prompt(trace: Trace) -> None:
     assert LEDGER_PROMPT.startswith(turn["user_message"][: PROMPT - 1])
 
 
-def test_turns_tell_every_step_in_a_line(trace: Trace) -> None:
+def test_turns_shows_every_step_in_one_line(trace: Trace) -> None:
     for title in (NETS, RIGGING, LEDGER, SIGNALS):
         for turn in trace.details(title, "turns")["turns"]:
             assert turn.keys() == TURNS_TURN
@@ -95,7 +95,7 @@ def test_turns_tell_every_step_in_a_line(trace: Trace) -> None:
                 assert sum(step[name] for step in turn["steps"]) == turn["stats"][total]
 
 
-def test_steps_are_whole_but_for_long_thoughts_and_outputs(trace: Trace) -> None:
+def test_steps_shortens_only_long_reasoning_and_output(trace: Trace) -> None:
     """A24: 500 characters are left as they are, of 501 one is too many; what was said and passed is whole."""
     answer = answered(trace, LEDGER, "steps")
     assert "warnings" not in answer
@@ -124,7 +124,7 @@ def test_full_is_uncut(trace: Trace) -> None:
     assert outputs == [LEDGER_OUTPUT, "z" * 500, "w" * 501]
 
 
-def test_full_has_everything_that_is_stored(trace: Trace) -> None:
+def test_full_has_everything_in_the_archive(trace: Trace) -> None:
     """A25: of every session, every text of every event; but for two that say the same over and over."""
     for title in trace.ids.keys() - {SIXTY, STEPPED}:
         turns = trace.details(title, "full")["turns"]
@@ -157,7 +157,7 @@ def told(event: Answer) -> tuple[str, ...]:
 # ---- reasoning
 
 
-def test_turns_show_reasoning_where_it_is_asked_for(trace: Trace) -> None:
+def test_turns_shows_reasoning_on_request(trace: Trace) -> None:
     """A27."""
     plain, thoughtful = (answered(trace, RIGGING, "turns", include_reasoning=wanted) for wanted in (False, True))
     assert "warnings" not in plain and "warnings" not in thoughtful
@@ -171,7 +171,7 @@ def test_turns_show_reasoning_where_it_is_asked_for(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("level", ["summary", "steps", "full"])
-def test_elsewhere_a_wish_for_reasoning_is_ignored_and_that_is_said(trace: Trace, level: str) -> None:
+def test_other_levels_ignore_a_request_for_reasoning_with_a_warning(trace: Trace, level: str) -> None:
     """A27."""
     plain, wished = (answered(trace, RIGGING, level, include_reasoning=wanted) for wanted in (False, True))
     assert wished["data"] == plain["data"]
@@ -181,13 +181,13 @@ def test_elsewhere_a_wish_for_reasoning_is_ignored_and_that_is_said(trace: Trace
 
 
 @pytest.mark.parametrize("wish", ["true", 1, 0, "", [], {}])
-def test_a_wish_for_reasoning_is_true_or_false(trace: Trace, wish: Any) -> None:
+def test_the_request_for_reasoning_must_be_a_boolean(trace: Trace, wish: Any) -> None:
     error = trace.error(SESSION, session_id=trace.ids[NETS], detail_level="turns", include_reasoning=wish)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "include_reasoning")
 
 
 @pytest.mark.parametrize("level", ["", "Summary", "FULL", "preview", "steps ", "summary,turns", 5, True, ["full"], {}])
-def test_a_level_that_there_is_not_is_refused(trace: Trace, level: Any) -> None:
+def test_an_unknown_level_is_refused(trace: Trace, level: Any) -> None:
     """A26."""
     error = trace.error(SESSION, session_id=trace.ids[NETS], detail_level=level)
     assert error["code"] == "invalid_detail_level"
@@ -214,7 +214,7 @@ def test_no_answer_is_larger_than_its_level_allows(trace: Trace, level: str) -> 
             assert is_cut or len(answer["data"]["turns"]) == answer["data"]["stats"]["total_turns"]
 
 
-def test_what_fits_at_steps_is_all_there(trace: Trace) -> None:
+def test_steps_that_fit_are_complete(trace: Trace) -> None:
     """A24, A28: what `full` shows, with thoughts and outputs cut, is what `steps` shows, unless that is too large."""
     whole = set()
     for title in trace.ids:
@@ -276,7 +276,7 @@ def test_a_session_of_long_words_is_cut_in_all_its_turns(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("giant", [0, 5, 9])
-def test_a_giant_turn_hides_neither_how_a_session_began_nor_how_it_ended(person: Person, giant: int) -> None:
+def test_a_giant_turn_hides_neither_the_beginning_nor_the_end_of_a_session(person: Person, giant: int) -> None:
     """A28."""
     log = Claude()
     turns = [stepped(log) if turn == giant else [log.prompt(f"turn {turn}"), log.says("Yes.")] for turn in range(10)]
@@ -294,7 +294,7 @@ def test_a_giant_turn_hides_neither_how_a_session_began_nor_how_it_ended(person:
 
 
 @pytest.mark.parametrize(("level", "turns"), [("summary", 30), ("turns", 100), ("steps", 2)])
-def test_an_answer_of_just_its_size_is_whole_and_with_one_byte_more_it_is_cut(
+def test_an_answer_of_exactly_the_maximum_size_is_complete_and_one_byte_more_is_cut(
     person: Person, level: str, turns: int
 ) -> None:
     """A28: 10 KB are 10,240 bytes."""
@@ -327,7 +327,7 @@ def alike(trace: Trace) -> tuple[str, list[str]]:
     return letter, sorted(session for session in trace.ids.values() if session[0] == letter)
 
 
-def test_a_session_is_named_by_its_id_or_any_prefix_that_no_other_has(trace: Trace) -> None:
+def test_a_session_may_be_given_by_its_id_or_any_unique_prefix(trace: Trace) -> None:
     """A29, A30: from one character on, in any case; the whole id comes back."""
     firsts = Counter(session[0] for session in trace.ids.values())
     session = next(session for session in trace.ids.values() if firsts[session[0]] == 1)
@@ -339,7 +339,7 @@ def test_a_session_is_named_by_its_id_or_any_prefix_that_no_other_has(trace: Tra
 
 
 @pytest.mark.parametrize("tool", [SESSION, "get_event_details", "analyze_session"])
-def test_a_prefix_of_several_ids_is_refused_with_them(trace: Trace, tool: str) -> None:
+def test_a_prefix_of_several_ids_is_refused_with_a_list_of_them(trace: Trace, tool: str) -> None:
     """A31."""
     letter, sessions = alike(trace)
     index = {"event_index": 0} if tool == "get_event_details" else {}
@@ -350,7 +350,7 @@ def test_a_prefix_of_several_ids_is_refused_with_them(trace: Trace, tool: str) -
     assert trace.error(tool, session_id=letter.upper(), **index)["details"]["prefix"] == letter.upper()
 
 
-def test_a_prefix_of_none_is_not_found(trace: Trace) -> None:
+def test_a_prefix_of_no_id_is_not_found(trace: Trace) -> None:
     """A32: also what can be no prefix of a UUID, and ids that other families gave to other things."""
     session = trace.ids[NETS]
     journey = trace.result("get_or_create_journey", {}).structured_content["journey_id"]
@@ -363,13 +363,13 @@ def test_a_prefix_of_none_is_not_found(trace: Trace) -> None:
 @pytest.mark.parametrize(
     "name", ["", " ", "\t", "*", "%", "_", "?", "0*", "a%", "a_", ".", "[0-9]", "0\n", "0 ", " 0", "a b", "é", "٣", "０", "\x00", "0\x00"]
 )  # fmt: skip
-def test_wildcards_and_blanks_are_no_id(trace: Trace, name: str) -> None:
+def test_wildcards_and_blanks_are_not_ids(trace: Trace, name: str) -> None:
     """A32."""
     assert trace.error(SESSION, session_id=name)["code"] == "invalid_session_id"
     assert trace.error("analyze_session", session_id=name)["code"] == "invalid_session_id"
 
 
-def test_the_ids_of_another_family_are_none_of_this_one(trace: Trace) -> None:
+def test_ids_of_another_family_are_refused(trace: Trace) -> None:
     reference = trace.ids_by_title[NETS]
     event = trace.open(trace.open(reference)["turns"][0]["id"])["events"][0]["id"]
     names: list[Any] = [reference, event, "turn:x", 5, 0, True, [], {}, ["0"]]
@@ -378,6 +378,6 @@ def test_the_ids_of_another_family_are_none_of_this_one(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"session_id": None}, {"detail_level": "full"}])
-def test_a_session_must_be_named(trace: Trace, arguments: Answer) -> None:
+def test_a_session_must_be_given(trace: Trace, arguments: Answer) -> None:
     error = trace.error(SESSION, **arguments)
     assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", "session_id")

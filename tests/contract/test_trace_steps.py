@@ -47,7 +47,7 @@ STEPS: dict[str, list[Told]] = {
 
 
 @pytest.mark.parametrize("level", ["steps", "full"])
-def test_a_step_is_what_was_thought_then_said_then_done(trace: Trace, level: str) -> None:
+def test_a_step_is_reasoning_then_text_then_tools(trace: Trace, level: str) -> None:
     """A second message begins a step, and so do thoughts after anything else; results are with their calls."""
     turns = trace.details(RIGGING, level)["turns"]
     assert {turn["user_message"]: [told(step) for step in turn["steps"]] for turn in turns} == STEPS
@@ -63,7 +63,7 @@ def test_every_level_counts_the_same_steps(trace: Trace) -> None:
         assert session["stats"]["total_steps"] == sum(counts)
 
 
-def test_a_tool_says_where_its_call_and_its_result_are(trace: Trace) -> None:
+def test_a_tool_has_the_indexes_of_its_call_and_its_result(trace: Trace) -> None:
     for turn in trace.details(RIGGING, "full")["turns"]:
         for step in turn["steps"]:
             for tool in step["tools"]:
@@ -76,7 +76,7 @@ def test_a_tool_says_where_its_call_and_its_result_are(trace: Trace) -> None:
                 assert (tool["status"] == "in_progress") is (result is None)
 
 
-def test_tokens_are_counted_in_the_step_that_spent_them(trace: Trace) -> None:
+def test_tokens_are_counted_in_the_step_that_used_them(trace: Trace) -> None:
     """Every answer of this log cost 115 tokens."""
     spent = [[step["tokens"] for step in turn["steps"]] for turn in trace.details(RIGGING, "turns")["turns"]]
     assert spent == [[345, 115], [115, 230], [115, 230], [345], [460], [230], [115], [230], [230], [115], []]
@@ -93,7 +93,7 @@ def test_a_tool_that_ended_with_a_code_has_failed(trace: Trace) -> None:
 # ---- outcomes
 
 
-def test_a_turn_came_out_as_its_tools_did(trace: Trace) -> None:
+def test_the_outcome_of_a_turn_is_the_outcome_of_its_tools(trace: Trace) -> None:
     """A33: without a failed tool it is a success, with some partial, with nothing else failed."""
     for level in ("turns", "steps", "full"):
         outcomes = [turn["outcome"] for turn in trace.details(NETS, level)["turns"]]
@@ -140,17 +140,17 @@ def noticed(trace: Trace, title: str) -> list[tuple[str, int]]:
     return [(insight["kind"], insight["turn_index"]) for insight in analysis(trace, title)["insights"]]
 
 
-def test_failures_are_noticed_in_their_turns(trace: Trace) -> None:
+def test_failures_are_reported_in_their_turns(trace: Trace) -> None:
     assert noticed(trace, NETS) == [("failure", 2), ("failure", 3), ("failure", 5)]
     assert noticed(trace, DEPTHS) == [("failure", 0)]
 
 
-def test_the_same_tools_three_turns_running_are_a_loop_at_the_third(trace: Trace) -> None:
+def test_the_same_tools_in_three_consecutive_turns_are_a_loop(trace: Trace) -> None:
     """Two are none, five are one."""
     assert noticed(trace, CIRCLES) == [("loop", 4), ("loop", 8)]
 
 
-def test_other_tools_another_order_or_a_pause_are_no_loop(trace: Trace) -> None:
+def test_other_tools_another_order_or_a_pause_are_not_a_loop(trace: Trace) -> None:
     assert analysis(trace, NEARLY) == {"session_id": trace.ids[NEARLY], "score": 100, "insights": []}
 
 
@@ -161,7 +161,7 @@ def test_a_tool_over_ten_seconds_is_a_bottleneck(trace: Trace) -> None:
     assert [(insight["tool"], insight["duration_ms"]) for insight in slow] == [("Sluice", 12_000), ("Gate", 10_001)]
 
 
-def test_what_was_noticed_can_be_opened(trace: Trace) -> None:
+def test_events_of_insights_can_be_opened(trace: Trace) -> None:
     for title in (NETS, TIDE, DEPTHS):
         for insight in analysis(trace, title)["insights"]:
             places = insight.get("event_indexes") or [insight["event_index"]]

@@ -148,7 +148,7 @@ def test_real_sessions_have_no_problems(realm: Realm, real: list[str]) -> None:
 
 
 @pytest.mark.parametrize("provider", HOMES)
-def test_next_to_nothing_is_unknown(realm: Realm, real: list[str], provider: str) -> None:
+def test_almost_nothing_is_unknown(realm: Realm, real: list[str], provider: str) -> None:
     names = [name for name in real if name.startswith(f"{provider}/")]
     unknown = sum(realm.tally(name)["unknown"] for name in names)
     lines = sum(realm.log(name).read_bytes().count(b"\n") for name in names)
@@ -170,7 +170,7 @@ def test_turns_are_the_prompts_that_a_person_counts(realm: Realm, name: str) -> 
     assert (session.turn_count, len(typed_ahead)) == PROMPTS[name]
 
 
-def test_what_is_stored_of_a_session_agrees_with_itself(realm: Realm) -> None:
+def test_the_stored_records_of_a_session_are_consistent(realm: Realm) -> None:
     for session in realm.sessions:
         turns = realm.reader.turns(session.key)
         events = [realm.reader.events_of_turn(session.key, turn.ordinal) for turn in turns]
@@ -218,7 +218,7 @@ def test_a_response_answers_a_call_of_its_own_session(realm: Realm) -> None:
 
 
 @pytest.mark.parametrize("provider", HOMES)
-def test_a_session_that_grew_is_the_same_as_its_last_state(corpus: Path, provider: str, tmp_path: Path) -> None:
+def test_a_session_that_grew_gives_the_same_as_its_last_state(corpus: Path, provider: str, tmp_path: Path) -> None:
     series = sorted((corpus / "_growth" / provider).iterdir())
     assert series
     different = []

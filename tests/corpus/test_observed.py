@@ -32,7 +32,7 @@ def archive(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["turn"][5:15] + "-" + row["turn"].rpartition("-")[2])
-def test_a_turn_is_remembered_as_it_was_judged(archive: Reader, row: dict[str, Any]) -> None:
+def test_a_turn_gives_the_observations_that_were_judged_right(archive: Reader, row: dict[str, Any]) -> None:
     session_hex, _, ordinal = row["turn"].removeprefix("turn:").rpartition("-")
     session = archive.session(bytes.fromhex(session_hex))
     assert session is not None
@@ -49,7 +49,7 @@ def test_fifty_turns_of_many_agents_were_judged(archive: Reader) -> None:
     assert len({session.source for session in sessions if session}) >= 8
 
 
-def test_whatever_real_turns_hold_nothing_raises_and_everything_has_evidence(archive: Reader) -> None:
+def test_no_real_turn_raises_and_every_observation_has_evidence(archive: Reader) -> None:
     for session in archive.all_sessions():
         for turn in archive.turns(session.key):
             events = [event_for_rules(event) for event in archive.events_of_turn(session.key, turn.ordinal)]

@@ -112,7 +112,7 @@ def test_every_provider_of_the_corpus_is_read(index: list[dict[str, str]]) -> No
 
 
 @every_provider
-def test_real_files_are_recognised_as_what_they_are(
+def test_real_files_are_recognised_as_their_source(
     readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
 ) -> None:
     report = readings[provider].report
@@ -132,13 +132,13 @@ def test_nothing_is_unreadable(readings: dict[str, Reading], provider: str) -> N
 
 
 @pytest.mark.parametrize("provider", sorted({*PROVIDERS} - NO_SESSIONS))
-def test_something_is_said_in_every_provider(readings: dict[str, Reading], provider: str) -> None:
+def test_every_provider_has_prompts_and_answers(readings: dict[str, Reading], provider: str) -> None:
     (counts,) = readings[provider].reader.counts().values()
     assert counts["sessions"] > 0
 
 
 @every_provider
-def test_next_to_nothing_real_is_unknown(
+def test_almost_nothing_real_is_unknown(
     readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
 ) -> None:
     reading = readings[provider]
@@ -149,7 +149,7 @@ def test_next_to_nothing_real_is_unknown(
 
 
 @every_provider
-def test_the_tally_accounts_for_all_that_is_there(readings: dict[str, Reading], provider: str) -> None:
+def test_the_tally_accounts_for_every_record(readings: dict[str, Reading], provider: str) -> None:
     reading = readings[provider]
     short = {}
     for path in reading.report.recognised:
@@ -191,13 +191,13 @@ def test_no_source_claims_more_real_sessions_than_there_are(
 
 
 @every_provider
-def test_what_was_read_is_not_read_again(readings: dict[str, Reading], provider: str) -> None:
+def test_a_log_that_was_read_is_not_read_again(readings: dict[str, Reading], provider: str) -> None:
     reading = readings[provider]
     again = reading.intake.sync([reading.files])
     assert (again.files_read, again.bytes, again.events) == (0, 0, 0)
 
 
-def test_what_is_no_log_is_taken_for_none(corpus: Path, tmp_path: Path) -> None:
+def test_files_that_are_not_logs_are_not_recognised(corpus: Path, tmp_path: Path) -> None:
     for provider in NO_LOGS:
         reading = Reading(corpus / provider, tmp_path / provider)
         assert set(reading.report.recognised.values()) <= {"codex"}

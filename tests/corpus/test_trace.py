@@ -95,7 +95,7 @@ def home(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hom
 # ---- a session at four depths
 
 
-def test_sessions_of_some_twenty_turns_are_told_within_their_sizes(home: Home) -> None:
+def test_sessions_of_about_twenty_turns_are_shown_within_their_sizes(home: Home) -> None:
     """A22, A23."""
     real = [row for row in home.sessions.values() if 15 <= row.turn_count <= 25]
     assert len(real) >= 5
@@ -108,7 +108,7 @@ def test_sessions_of_some_twenty_turns_are_told_within_their_sizes(home: Home) -
                 assert len(answer["data"]["turns"]) == session.turn_count
 
 
-def test_every_session_is_told_within_its_sizes(home: Home) -> None:
+def test_every_session_is_shown_within_its_sizes(home: Home) -> None:
     """A28: whatever its turns are like; something of it is always shown, and a warning says if it is not all."""
     for session in home.sessions.values():
         for level, most in BUDGET_KB.items():
@@ -120,7 +120,7 @@ def test_every_session_is_told_within_its_sizes(home: Home) -> None:
             assert not cut or f"Response truncated to {most} KB" in answer["warnings"]
 
 
-def test_every_session_is_told_in_full(home: Home) -> None:
+def test_every_session_is_shown_in_full(home: Home) -> None:
     """A25: every event is in one place of it."""
     for session in home.sessions.values():
         answer, _ = home.ask("get_session_details", session_id=uuid_of(session), detail_level="full")
@@ -164,7 +164,7 @@ def substrings(home: Home) -> list[str]:
     return strings
 
 
-def test_what_is_found_is_what_a_scan_of_every_event_finds(home: Home) -> None:
+def test_a_search_finds_the_same_as_a_scan_of_every_event(home: Home) -> None:
     """A1, A4: in the same order; of common strings the first few hundred."""
     for string in substrings(home):
         wanted = home.scanned(string)
@@ -173,7 +173,7 @@ def test_what_is_found_is_what_a_scan_of_every_event_finds(home: Home) -> None:
 
 
 @pytest.mark.parametrize("string", ["rror: ", "_test", "/src/", "def ", "git c", "\n\n#", '": "', "\\", "TODO", "→"])
-def test_every_match_opens_and_holds_the_string(home: Home, string: str) -> None:
+def test_every_match_opens_and_contains_the_string(home: Home, string: str) -> None:
     """A12, A13, A16."""
     answer, size = home.ask("search_event_previews", query=string)
     assert answer["data"]["matches"] and size <= PAGE

@@ -166,13 +166,13 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_line_does_not_keep_the_next_one_from_being_read(inbox: Inbox, name: str) -> None:
+def test_the_line_after_a_hostile_line_is_read(inbox: Inbox, name: str) -> None:
     lines = [HOSTILE[name], Claude(start=9).prompt(f"after {name}")]
     inbox.receive("claude-code", "\n".join(map(json.dumps, lines)).encode())
     assert inbox.count(f"after {name}") == 1
 
 
-def test_a_record_repeated_under_an_id_that_says_something_else_elsewhere_is_one_event(inbox: Inbox) -> None:
+def test_a_repeated_record_is_one_event_even_if_its_id_is_used_for_another_text(inbox: Inbox) -> None:
     first = Claude(next(inbox.names)).prompt("said in one session")
     other = json.dumps(first).replace("in one session", "in another")
     inbox.receive("claude-code", json.dumps(first).encode())
@@ -206,7 +206,7 @@ def cut(draw: st.DrawFn, content: bytes) -> list[bytes]:
 
 @settings(few, max_examples=60)
 @given(data=st.data())
-def test_a_real_log_in_any_pieces_is_the_same_as_whole(data: st.DataObject) -> None:
+def test_a_real_log_in_any_pieces_gives_the_same_as_at_once(data: st.DataObject) -> None:
     home, log = data.draw(st.sampled_from(LOGS))
     content = (home / log).read_bytes()
     pieces = data.draw(cut(content))
@@ -253,7 +253,7 @@ def sessions(draw: st.DrawFn) -> bytes:
 
 @settings(few, max_examples=60)
 @given(data=st.data())
-def test_any_session_in_any_pieces_is_the_same_as_whole(data: st.DataObject) -> None:
+def test_any_session_in_any_pieces_gives_the_same_as_at_once(data: st.DataObject) -> None:
     content = data.draw(sessions())
     pieces = data.draw(cut(content))
     log = Path(PLACES["claude-code"].format(SESSION))

@@ -85,7 +85,7 @@ def test_a_scope_never_leaks(said: Any, query: str, kinds: Any) -> None:
 
 @few
 @given(said=sessions, query=words)
-def test_the_parts_of_a_scope_have_its_hits_between_them(said: Any, query: str) -> None:
+def test_the_hits_of_a_scope_are_those_of_its_parts(said: Any, query: str) -> None:
     with asker([_told(number, told) for number, told in enumerate(said, 1)]) as ask:
 
         def hits(within: str | None) -> set[str]:

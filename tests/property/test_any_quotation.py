@@ -44,7 +44,7 @@ def labels(text: str) -> list[str]:
 
 
 @given(text=texts)
-def test_nothing_acts_and_nothing_hides(text: str) -> None:
+def test_no_character_acts_on_a_terminal_or_is_hidden(text: str) -> None:
     shown = neutralise(text)
     assert all(letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in shown)
     assert re.search("[\ufe00-\ufe0f]{2}", shown) is None
@@ -69,7 +69,7 @@ def test_no_line_of_an_observation_can_be_forged(text: str, other: str) -> None:
 
 
 @given(text=words, other=words)
-def test_no_line_that_a_session_starts_with_can_be_forged(text: str, other: str) -> None:
+def test_no_line_of_the_session_context_can_be_forged(text: str, other: str) -> None:
     rows = [
         (bytes([place]) * 8, "rules", "decision", 0, title, json.dumps([text]), 0)
         for place, title in enumerate([other, "x"])
@@ -85,7 +85,7 @@ def test_no_line_that_a_session_starts_with_can_be_forged(text: str, other: str)
 
 
 @given(text=texts)
-def test_json_for_a_model_says_the_same_without_raw_controls(text: str) -> None:
+def test_json_for_a_model_has_the_same_values_without_raw_control_characters(text: str) -> None:
     safe = escape_json(json.dumps({"text": text}, ensure_ascii=False))
     assert json.loads(safe) == {"text": text}
     assert not [letter for letter in safe if unicodedata.category(letter) in ("Cc", "Zl", "Zp")]

@@ -80,7 +80,7 @@ def known(realm: Path, reader: Reader, share: float) -> NgramCoverage:
 
 @few
 @given(sessions, st.lists(sought, min_size=1, max_size=4), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
-def test_every_event_that_holds_a_string_is_found_page_by_page(
+def test_every_event_that_contains_a_string_is_found_page_by_page(
     told: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, is_filtered: bool
 ) -> None:
     with archive(told) as (realm, reader):

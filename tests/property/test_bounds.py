@@ -27,7 +27,7 @@ def limited(person: Person, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.parametrize("part", ["/a", "/aaaaaaaaaaaaaaa", "/..", "/.", "\\a"])
-def test_a_working_folder_of_any_length_costs_no_other_log(person: Person, part: str) -> None:
+def test_a_working_folder_of_any_length_does_not_lose_another_log(person: Person, part: str) -> None:
     long = Claude(cwd="/work" + part * (80_000 // len(part)))
     write(person.claude_log(long.session), [long.prompt("in a folder that cannot be")])
     other = Claude("22222222-2222-4222-8222-222222222222")
@@ -51,7 +51,7 @@ def nested_spans(depth: int) -> dict[str, object]:
     return {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"spans": spans}]}]}
 
 
-def test_spans_nested_in_a_long_row_cost_in_proportion(person: Person) -> None:
+def test_deeply_nested_spans_take_time_in_proportion(person: Person) -> None:
     log = person.home / "trace.jsonl"
     log.write_text(json.dumps(nested_spans(8_000)) + "\n")
     done = limited(person, "sync", "--json", str(log))

@@ -294,7 +294,7 @@ class InMemory(Lifecycle):
 
 
 @pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 55), (OfLines, 55), (InMemory, 20)])
-def test_a_session_is_what_was_done_to_it(machine: type[Lifecycle], examples: int) -> None:
+def test_a_session_has_the_state_that_its_operations_led_to(machine: type[Lifecycle], examples: int) -> None:
     """M5..M11, M14..M17, M19..M25."""
     run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))
 
@@ -318,7 +318,7 @@ def told(process: LiveSessions, session: bytes) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in map(json.loads, process.history(session, 0, 1_000)[1])]
 
 
-def test_who_is_told_that_a_turn_was_interrupted_was_told_the_truth(pair: Pair) -> None:
+def test_an_interrupt_that_reports_success_did_interrupt_the_turn(pair: Pair) -> None:
     """Whichever comes first, its end or the interrupt."""
     one, other = pair
     session = one.create(new_session()).id
@@ -330,7 +330,7 @@ def test_who_is_told_that_a_turn_was_interrupted_was_told_the_truth(pair: Pair) 
             assert asked.result() is isinstance(turn.error, Cancelled)
 
 
-def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
+def test_a_reader_sees_a_consistent_snapshot_of_a_session(pair: Pair) -> None:
     """M16, M19. Every turn is two messages, seen together and counted with them."""
     one, other = pair
     session = one.create(new_session()).id
@@ -350,7 +350,7 @@ def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
     assert other.read(session)[0].turns == 300
 
 
-def test_a_process_that_ends_in_good_order_leaves_no_crash(pair: Pair) -> None:
+def test_a_process_that_exits_normally_leaves_no_crash(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
     turn = ControlledTurn(one, session, "go")
@@ -367,7 +367,7 @@ def deep(levels: int) -> Any:
     return value
 
 
-def test_what_cannot_be_kept_is_the_agents_fault_and_the_session_is_usable(pair: Pair) -> None:
+def test_output_that_cannot_be_stored_is_an_agent_error_and_the_session_stays_usable(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
     with pytest.raises(AgentFault, match="nested too deeply"):
@@ -376,14 +376,14 @@ def test_what_cannot_be_kept_is_the_agents_fault_and_the_session_is_usable(pair:
     assert other.run(session, turn_request("again", runner_with_output(AnswerText("fine")))).text == "fine"
 
 
-def test_half_a_surrogate_pair_is_kept_as_a_question_mark(pair: Pair) -> None:
+def test_half_a_surrogate_pair_is_stored_as_a_question_mark(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
     one.run(session, turn_request("go", runner_with_output(AnswerText("a\ud83db"))))
     assert told(other, session)[-1] == ("assistant", "a?b")
 
 
-def test_a_runner_that_breaks_by_a_fault_of_its_own_leaves_a_usable_session(pair: Pair) -> None:
+def test_a_session_is_usable_after_its_runner_raised(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
 
@@ -407,7 +407,7 @@ def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair)
     assert SECRET not in str(told(other, session))
 
 
-def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Path) -> None:
+def test_a_session_is_usable_after_a_failed_commit(tmp_path: Path) -> None:
     """What was committed before it is as it was, and events count on for those who listen."""
     one, other = open_sessions(tmp_path, Backend.JSONL, "one"), open_sessions(tmp_path, Backend.JSONL, "other")
     session = one.create(new_session()).id

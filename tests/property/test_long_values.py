@@ -74,13 +74,13 @@ def check(value: LongValue) -> None:
 
 
 @pytest.mark.parametrize("source", VALUES)
-def test_a_value_of_any_length_costs_in_proportion(source: str) -> None:
+def test_a_value_of_any_length_takes_time_in_proportion(source: str) -> None:
     for value in VALUES[source] if EVERY else VALUES[source][:A_SOURCE]:
         check(value)
 
 
 @pytest.mark.parametrize(("source", "text"), [(source, text) for source, texts in UNCLOSED.items() for text in texts])
-def test_what_is_begun_again_and_again_and_never_ended_costs_in_proportion(source: str, text: str) -> None:
+def test_repeated_beginnings_without_an_end_take_time_in_proportion(source: str, text: str) -> None:
     spoken = [value for value in VALUES[source] if SPOKEN.search(value.shape)]
     for value in spoken if EVERY else spoken[:A_TEXT]:
         check(replace(value, text=text))

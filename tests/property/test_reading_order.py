@@ -93,7 +93,7 @@ def test_the_archive_does_not_depend_on_the_order_of_reading(
         assert logs.rebuilt() == clean
 
 
-def test_a_copy_that_goes_on_is_read_on_and_not_again(tmp_path: Path) -> None:
+def test_a_copy_that_grows_is_read_from_its_new_lines_on(tmp_path: Path) -> None:
     logs = Logs(tmp_path, ("a fork", "a fork"))
     logs.sync(())
     logs.grow(2)
@@ -105,7 +105,7 @@ def test_a_copy_that_goes_on_is_read_on_and_not_again(tmp_path: Path) -> None:
     assert report.bytes == logs.paths[2].stat().st_size - size
 
 
-def test_history_that_one_of_two_logs_no_longer_holds_is_kept(tmp_path: Path) -> None:
+def test_history_that_one_of_two_logs_no_longer_contains_stays(tmp_path: Path) -> None:
     logs = Logs(tmp_path, ("a fork", "a fork"))
     logs.sync(())
     logs.paths[0].write_bytes(b"")

@@ -1,4 +1,4 @@
-"""What an agent tells of its turn, update by update, and what becomes of it."""
+"""The updates of an ACP agent are translated to the outputs of a turn."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from recollect.live.runners import AnswerText, Output, ReasoningText, ToolCall, 
 from recollect.live.runners.acp_updates import UpdateTranslator
 
 
-def told(*updates: dict[str, Any]) -> list[Output]:
-    """What becomes of the updates of a turn."""
+def outputs_of(*updates: dict[str, Any]) -> list[Output]:
+    """The outputs for the updates of a turn."""
     reading = UpdateTranslator()
     return [output for update in updates for output in reading.translate(update)] + list(reading.end())
 
@@ -30,7 +30,7 @@ def plan(**entries: str) -> dict[str, Any]:
 
 
 def test_a_plan_is_emitted_completely_whenever_it_changes() -> None:
-    assert told(
+    assert outputs_of(
         plan(look="pending", mend="pending"),
         chunk("hm", "thought"),
         plan(look="in_progress", mend="pending"),
@@ -96,7 +96,7 @@ SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
 
 @pytest.mark.parametrize(("updates", "outputs"), SHELLS.values(), ids=SHELLS)
 def test_the_output_of_the_agents_own_terminal_is_emitted(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
-    assert told(SHELL, *updates) == [LISTED, *outputs]
+    assert outputs_of(SHELL, *updates) == [LISTED, *outputs]
 
 
 FIRST, OUT = ToolCall("1", "Run"), ToolResult("1", "out")
@@ -128,15 +128,15 @@ CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
 
 @pytest.mark.parametrize(("updates", "outputs"), CALLS.values(), ids=CALLS)
 def test_the_result_of_a_call_is_emitted_whenever_it_comes(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
-    assert told(*updates) == outputs
+    assert outputs_of(*updates) == outputs
 
 
 def test_a_call_is_emitted_with_all_its_arguments() -> None:
     """OpenCode 1.18 names the folder first; what is to be run comes when it runs."""
     begun = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending", "rawInput": {"cwd": "/"}}
     runs = call("in_progress", rawInput={"command": "ls", "cwd": "/"})
-    assert told(begun, runs, call("completed", "a.txt")) == [
+    assert outputs_of(begun, runs, call("completed", "a.txt")) == [
         ToolCall("1", "Run", {"command": "ls", "cwd": "/"}),
         ToolResult("1", "a.txt"),
     ]
-    assert told(begun) == [ToolCall("1", "bash", {"cwd": "/"})]
+    assert outputs_of(begun) == [ToolCall("1", "bash", {"cwd": "/"})]

@@ -124,7 +124,7 @@ def test_kinds_and_tools_of_a_turn_are_unique_and_in_the_order_first_seen(log: L
 
 
 @pytest.mark.parametrize("stop", [stop for stop in Stop if stop is not Stop.ANSWER and stop is not Stop.EXIT])
-def test_a_turn_ended_by_force_has_that_for_its_end(log: Log, stop: Stop) -> None:
+def test_a_turn_that_was_stopped_ends_with_the_event_that_stopped_it(log: Log, stop: Stop) -> None:
     log.take(log.prompt(), log.says("half an answer"), log.note("the end", stop=stop))
     assert log.ends() == [("the end", stop)]
     assert log.session().completed
@@ -153,7 +153,7 @@ def test_a_session_is_completed_when_its_latest_turn_is(log: Log) -> None:
     assert not log.session().completed
 
 
-def test_what_the_agent_does_after_an_answer_takes_the_end_back(log: Log) -> None:
+def test_an_action_of_the_agent_after_an_answer_reopens_the_turn(log: Log) -> None:
     log.take(log.prompt(), log.answers(), log.calls())
     assert log.ends() == [(None, None)]
     log.take(log.result(), log.answers("the real one"))
@@ -175,7 +175,7 @@ def test_an_interrupt_stays_the_end_when_bookkeeping_follows(log: Log) -> None:
     assert log.ends() == [("stop!", Stop.INTERRUPT)]
 
 
-def test_leaving_ends_a_turn_that_has_no_answer_and_changes_nothing_about_one_that_has(log: Log) -> None:
+def test_an_exit_ends_a_turn_without_an_answer_and_does_not_change_one_with_an_answer(log: Log) -> None:
     log.take(log.prompt(), log.answers(), log.note("exit", stop=Stop.EXIT))
     assert log.ends() == [("answer", Stop.ANSWER)]
     log.take(log.prompt(), log.note("exit", stop=Stop.EXIT))
@@ -191,13 +191,13 @@ def test_a_completed_turn_ends_with_one_of_its_own_events(log: Log) -> None:
 # ---- slash commands
 
 
-def test_a_command_that_the_agent_does_not_answer_begins_no_turn(log: Log) -> None:
+def test_a_command_that_the_agent_does_not_answer_does_not_begin_a_turn(log: Log) -> None:
     log.take(log.prompt("one"), log.answers("a"), log.command("/model"), log.note("echo"), log.prompt("two"))
     assert log.shape() == [["one", "a", "/model", "echo"], ["two"]]
     assert log.ends()[0] == ("a", Stop.ANSWER)
 
 
-def test_a_command_that_the_agent_answers_begins_a_turn_with_all_that_followed_it(log: Log) -> None:
+def test_a_command_that_the_agent_answers_begins_a_turn_with_everything_after_it(log: Log) -> None:
     log.take(log.prompt("one"), log.answers("a"), log.command("/review"), log.note("body"), log.answers("b"))
     assert log.shape() == [["one", "a"], ["/review", "body", "b"]]
     assert log.ends() == [("a", Stop.ANSWER), ("b", Stop.ANSWER)]
@@ -210,7 +210,7 @@ def test_a_thought_or_a_tool_call_answers_a_command_too(log: Log, act: Kind) -> 
     assert log.shape() == [["one"], ["/review", "act"]]
 
 
-def test_a_command_whose_answer_comes_in_a_later_batch_is_moved_under_the_same_ids(log: Log) -> None:
+def test_a_command_that_is_answered_in_a_later_batch_moves_to_a_new_turn_and_keeps_its_ids(log: Log) -> None:
     log.take(log.prompt("one"), log.command("/review"))
     assert log.shape() == [["one", "/review"]]
     log.take(log.note("body"))
@@ -228,12 +228,12 @@ def test_a_first_command_that_is_answered_is_turn_one(log: Log) -> None:
     assert log.session().title == "/init"
 
 
-def test_of_two_commands_in_a_row_the_one_that_is_answered_begins_the_turn(log: Log) -> None:
+def test_the_answered_one_of_two_commands_begins_the_turn(log: Log) -> None:
     log.take(log.prompt("one"), log.command("/model"), log.command("/review"), log.answers("b"))
     assert log.shape() == [["one", "/model"], ["/review", "b"]]
 
 
-def test_a_result_that_comes_behind_an_answered_command_still_knows_its_call(log: Log) -> None:
+def test_a_result_after_an_answered_command_still_has_its_call(log: Log) -> None:
     log.take(log.prompt(), log.calls("Bash", "c1"), log.command("/review"), log.result("c1"), log.answers())
     (result,) = [event for event in log.events if event.kind is Kind.TOOL_RESPONSE]
     assert (result.tool, result.answers) == ("Bash", 1)
@@ -256,19 +256,19 @@ def test_a_command_is_a_system_event_until_the_agent_answers_it(log: Log) -> Non
     assert log.turns[2].prompt == 1
 
 
-def test_a_command_that_printed_something_is_local_though_the_agent_goes_on(log: Log) -> None:
+def test_a_command_that_printed_something_is_local_even_if_the_agent_continues(log: Log) -> None:
     printed = log.record(Kind.SYSTEM, "Set model", opens=TurnStart.ECHO)
     log.take(log.prompt("one"), log.calls("Bash", "c1"), log.command("/model"), printed, log.result("c1"), log.answers("b"))
     assert log.session().turn_count == 1
     assert [event.text for event in log.events if event.kind is Kind.USER_INPUT] == ["one"]
 
 
-def test_a_shell_line_is_the_persons_own(log: Log) -> None:
+def test_a_shell_line_counts_as_user_input(log: Log) -> None:
     log.take(log.prompt("one"), log.answers(), log.command("! ls"))
     assert log.events[-1].kind is Kind.USER_INPUT
 
 
-def test_a_command_is_not_waited_for_without_end(log: Log) -> None:
+def test_the_wait_for_the_answer_to_a_command_is_limited(log: Log) -> None:
     log.take(log.prompt("one"), log.command("/model"), *(log.note() for _ in range(MAX_TENTATIVE)), log.answers("late"))
     assert len(log.turns) == 1
 
@@ -276,7 +276,7 @@ def test_a_command_is_not_waited_for_without_end(log: Log) -> None:
 # ---- tools
 
 
-def test_a_response_is_joined_to_its_call_whatever_lies_between(log: Log) -> None:
+def test_a_response_is_joined_to_its_call_whatever_is_between_them(log: Log) -> None:
     log.take(
         log.prompt(), log.calls("Read", "c1"), log.calls("Bash", "c2"), log.result("c2"), log.prompt(), log.result("c1")
     )
@@ -284,12 +284,12 @@ def test_a_response_is_joined_to_its_call_whatever_lies_between(log: Log) -> Non
     assert joined == {3: ("Bash", 2), 5: ("Read", 1)}
 
 
-def test_a_response_without_a_call_is_an_event_all_the_same(log: Log) -> None:
+def test_a_response_without_a_call_is_still_an_event(log: Log) -> None:
     log.take(log.prompt(), log.result("never called"))
     assert (log.events[1].tool, log.events[1].answers) == (None, None)
 
 
-def test_the_model_is_known_of_what_the_agent_did_and_not_of_what_the_person_said(log: Log) -> None:
+def test_events_of_the_agent_have_a_model_and_prompts_have_none(log: Log) -> None:
     log.take(log.prompt(), log.says(model="m1"), log.calls(), log.result(), log.note(), log.prompt())
     assert [event.model for event in log.events] == [None, "m1", "m1", "m1", None, None]
 
@@ -302,12 +302,12 @@ def test_a_call_reads_as_a_person_would_write_it() -> None:
 # ---- times and tokens
 
 
-def test_a_record_without_a_time_has_that_of_the_one_before(log: Log) -> None:
+def test_a_record_without_a_time_gets_the_time_of_the_previous_record(log: Log) -> None:
     log.take(log.prompt(at=None), log.says(at=START), log.note(at=None))
     assert [event.at for event in log.events] == [BEFORE, START, START]
 
 
-def test_a_record_that_goes_back_in_time_keeps_its_place_and_widens_the_turn(log: Log) -> None:
+def test_a_record_with_an_earlier_time_stays_in_its_place_and_extends_the_turn(log: Log) -> None:
     log.take(log.prompt(at=START + 5), log.says("early", at=START), log.says("late", at=START + 9))
     assert log.shape() == [["prompt", "early", "late"]]
     assert (log.turns[1].started_at, log.turns[1].updated_at) == (START, START + 9)
@@ -335,7 +335,7 @@ def test_tokens_add_up_per_turn_and_per_session(log: Log) -> None:
         (["mcp__exa__web_search"], SessionMode.WEB_SEARCH),
     ],
 )
-def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: SessionMode) -> None:
+def test_the_tools_of_a_session_decide_its_mode(log: Log, tools: list[str], mode: SessionMode) -> None:
     log.take(log.prompt(), *(log.calls(tool, f"c{number}") for number, tool in enumerate(tools)), log.answers())
     assert log.session().mode is mode
 
@@ -378,7 +378,7 @@ def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: Sessio
         ("mcp__claude_ai_Recollect__search", {}),
     ],
 )
-def test_our_own_tools_and_commands_are_known(tool: str, arguments: dict[str, Any]) -> None:
+def test_recollects_own_tools_and_commands_are_recognised(tool: str, arguments: dict[str, Any]) -> None:
     assert is_own(tool, arguments)
 
 
@@ -416,11 +416,11 @@ def test_our_own_tools_and_commands_are_known(tool: str, arguments: dict[str, An
         ("Bash", {"command": 5}),
     ],
 )
-def test_what_only_looks_like_ours_is_not(tool: str | None, arguments: dict[str, Any]) -> None:
+def test_similar_tools_and_commands_are_not_recollects_own(tool: str | None, arguments: dict[str, Any]) -> None:
     assert not is_own(tool, arguments)
 
 
-def test_the_answer_to_our_own_call_is_own_traffic_too(log: Log) -> None:
+def test_the_result_of_recollects_own_call_is_own_traffic_too(log: Log) -> None:
     log.take(
         log.prompt(), log.calls("mcp__recollect__open", "c1"), log.calls("Bash", "c2"), log.result("c1"), log.result("c2")
     )
@@ -445,12 +445,12 @@ def test_a_better_title_wins_whichever_comes_first(lower: int, higher: int) -> N
         assert log.session().title == "high"
 
 
-def test_of_two_titles_of_one_rank_the_later_wins(log: Log) -> None:
+def test_the_later_of_two_titles_of_one_rank_wins(log: Log) -> None:
     log.take(titled("first", TitleRank.GENERATED), log.prompt(), titled("second", TitleRank.GENERATED))
     assert log.session().title == "second"
 
 
-def test_an_empty_title_is_none(log: Log) -> None:
+def test_an_empty_title_is_ignored(log: Log) -> None:
     log.take(log.prompt("the prompt"), titled("", TitleRank.CUSTOM))
     assert log.session().title == "the prompt"
 
@@ -462,17 +462,17 @@ def test_the_first_line_of_the_first_prompt_is_the_title_until_there_is_a_better
 
 
 @pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.COMPACTION, Kind.RUNTIME, Kind.ASSISTANT_RESPONSE])
-def test_what_the_person_did_not_say_is_never_a_title(log: Log, kind: Kind) -> None:
+def test_text_that_is_not_a_prompt_is_never_a_title(log: Log, kind: Kind) -> None:
     log.take(log.record(kind, "not a title"))
     assert log.session().title == "Source, 2026-02-01"
 
 
-def test_a_local_command_is_no_title(log: Log) -> None:
+def test_a_local_command_is_not_a_title(log: Log) -> None:
     log.take(log.command("/clear"), log.note("echo"))
     assert log.session().title == "Source, 2026-02-01"
 
 
-def test_a_prompt_that_says_nothing_leaves_the_title_to_the_next(log: Log) -> None:
+def test_after_a_blank_prompt_the_next_prompt_is_the_title(log: Log) -> None:
     log.take(log.prompt(" \n "), log.prompt("something"))
     assert log.session().title == "something"
 
@@ -490,7 +490,7 @@ def test_a_placeholder_never_replaces_a_title(log: Log) -> None:
 
 
 @pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * MAX_TITLE, "a" * (MAX_TITLE + 1)])
-def test_a_title_is_never_longer_than_allowed_and_says_where_it_was_cut(text: str) -> None:
+def test_a_title_is_never_too_long_and_shows_where_it_was_cut(text: str) -> None:
     shown = label(text, MAX_TITLE)
     assert 0 < len(shown) <= MAX_TITLE
     assert shown.endswith("…") is (len(text.strip()) > MAX_TITLE)
@@ -500,12 +500,12 @@ def test_a_title_is_never_longer_than_allowed_and_says_where_it_was_cut(text: st
 # ---- what is said of a session
 
 
-def test_a_session_knows_its_first_folder_and_its_last_branch(log: Log) -> None:
+def test_a_session_has_its_first_folder_and_its_last_branch(log: Log) -> None:
     log.take(log.prompt(cwd="/work/app", branch="main"), log.says(cwd="/elsewhere", branch="fix"), log.note(branch=None))
     assert (log.session().cwd, log.session().branch) == ("/work/app", "fix")
 
 
-def test_a_sub_agent_knows_its_parent_and_the_call_that_began_it(log: Log) -> None:
+def test_a_sub_agent_has_its_parent_and_the_call_that_started_it(log: Log) -> None:
     log.take(
         SessionMetadata(session="s", parent="p"), log.prompt(), SessionMetadata(session="s", parent="p", parent_call="c1")
     )
@@ -515,12 +515,12 @@ def test_a_sub_agent_knows_its_parent_and_the_call_that_began_it(log: Log) -> No
 
 
 @pytest.mark.parametrize(("told", "kept"), [(0, 0), (-9, -9), (3_221_225_786, 3_221_225_786), (10**30, None), (None, None)])
-def test_an_exit_code_that_no_program_can_have_is_not_kept(log: Log, told: int | None, kept: int | None) -> None:
+def test_an_exit_code_that_no_program_can_have_is_not_stored(log: Log, told: int | None, kept: int | None) -> None:
     log.take(log.prompt(), log.record(Kind.TOOL_RESPONSE, "out", exit_code=told))
     assert log.events[-1].exit_code == kept
 
 
-def test_where_no_record_has_a_time_what_is_new_has_that_of_the_log(log: Log) -> None:
+def test_without_any_record_times_new_records_get_the_time_of_the_log(log: Log) -> None:
     fold(log.state, [log.prompt(at=None)], BEFORE)
     made = fold(log.state, [log.says(at=None)], BEFORE + 5_000)
     assert [event.at for event in made.events] == [BEFORE + 5_000]

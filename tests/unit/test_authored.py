@@ -1,4 +1,4 @@
-"""The file beside a memory that holds what was written into it: what crashes, disks and earlier versions leave of it."""
+"""The journal of a memory restores its rows after crashes, disk faults and updates from earlier versions."""
 
 import json
 import logging
@@ -48,14 +48,14 @@ def write(realm: Path, *names: bytes) -> None:
         for name in names:
             journeys.add_document(document(name))
         with memory.transaction():
-            told = SessionSummaryRow(
+            summary = SessionSummaryRow(
                 session=SESSION, started_at=2, mark="m", summary="Of quolls", words="quoll", is_supplied=True
             )
-            journeys.add_member(JOURNEY, told)
+            journeys.add_member(JOURNEY, summary)
             memory.record(PLACE, AGENT, observation("Quolls bite"), WORDS)
 
 
-def lose(realm: Path) -> None:
+def delete_memory(realm: Path) -> None:
     for path in realm.glob("memory.db*"):
         path.unlink()
 
@@ -66,9 +66,9 @@ def documents(realm: Path) -> bytes:
         return b"".join(row.id[:1] for row in found)
 
 
-def test_every_row_comes_back_as_it_was_with_what_finds_it(realm: Path) -> None:
+def test_every_row_is_restored_unchanged_with_its_search_data(realm: Path) -> None:
     write(realm, b"a")
-    lose(realm)
+    delete_memory(realm)
     with Memory(realm, writable=True) as memory:
         (row,) = memory.newest(ObservationFilters(concepts=("fauna",), files=("den.py",)), 9)
         assert (row.title, row.facts, row.evidence) == ("Quolls bite", ["at night"], [b"e" * 16, b"f" * 16])
@@ -79,11 +79,11 @@ def test_every_row_comes_back_as_it_was_with_what_finds_it(realm: Path) -> None:
         assert journey == JourneyRow(JOURNEY, b"u" * 16, 1)
 
 
-def test_a_line_is_a_row_that_can_be_read(realm: Path) -> None:
+def test_a_line_is_a_readable_row(realm: Path) -> None:
     write(realm, b"a")
-    told = [json.loads(line) for line in journal_path(realm).read_text("utf-8").splitlines()]
-    assert [line["table"] for line in told] == ["journey", "document", "member", "observation"]
-    assert told[0]["row"] == {"id": "6a6a6a6a-6a6a-6a6a-6a6a-6a6a6a6a6a6a", "user": "75757575-7575-7575-7575-757575757575",
+    lines = [json.loads(line) for line in journal_path(realm).read_text("utf-8").splitlines()]
+    assert [line["table"] for line in lines] == ["journey", "document", "member", "observation"]
+    assert lines[0]["row"] == {"id": "6a6a6a6a-6a6a-6a6a-6a6a-6a6a6a6a6a6a", "user": "75757575-7575-7575-7575-757575757575",
                               "created_at": 1}  # fmt: skip
     assert journal_path(realm).stat().st_mode & 0o077 == 0
 
@@ -92,35 +92,37 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "half a line at its end": lambda content: content + b'{"table":"docu',
     "rubbish at its end": lambda content: content + b"\x00\xff rubbish\n[1]\n\n",
     "rubbish at its beginning": lambda content: b"\x00\xff rubbish\n" + content,
-    "what is no row": lambda content: content + b'{"table":"session","row":{}}\n{"table":"journey","row":{"id":"no"}}\n{}\n',
+    "lines that are not rows": lambda content: (
+        content + b'{"table":"session","row":{}}\n{"table":"journey","row":{"id":"no"}}\n{}\n'
+    ),
 }
 
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["with its database", "without"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_nothing_is_lost_to_rubbish(realm: Path, damage: Callable[[bytes], bytes], is_lost: bool) -> None:
+def test_unreadable_lines_cost_no_rows(realm: Path, damage: Callable[[bytes], bytes], is_lost: bool) -> None:
     write(realm, b"a", b"b")
     journal_path(realm).write_bytes(damage(journal_path(realm).read_bytes()))
     if is_lost:
-        lose(realm)
+        delete_memory(realm)
     assert documents(realm) == b"ab"
     write(realm, b"c")
-    lose(realm)
+    delete_memory(realm)
     assert documents(realm) == b"abc"
 
 
-def test_what_a_killed_process_had_no_time_to_commit_is_learned(realm: Path) -> None:
+def test_rows_that_a_killed_process_did_not_commit_are_recovered(realm: Path) -> None:
     write(realm, b"a")
     with journal_path(realm).open("a") as file:
         file.write(INSERTED)
     with Memory(realm, writable=True) as memory:
         assert Journeys(memory).journey(b"w" * 16) == JourneyRow(b"w" * 16, None, 7)
     write(realm, b"b")
-    lose(realm)
+    delete_memory(realm)
     assert documents(realm) == b"ab"
 
 
-def test_what_is_rolled_back_is_in_no_file(realm: Path) -> None:
+def test_rows_that_were_rolled_back_are_in_no_file(realm: Path) -> None:
     write(realm, b"a")
     before = journal_path(realm).read_bytes()
     with Memory(realm, writable=True) as memory:
@@ -133,29 +135,29 @@ def test_what_is_rolled_back_is_in_no_file(realm: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"table":"journey"'], ids=["deleted", "empty", "cut"])
-def test_a_file_that_lost_something_is_written_anew(realm: Path, content: bytes | None) -> None:
-    """As a disk leaves it that lost its power; and beside a memory from before there was such a file."""
+def test_a_file_that_lost_rows_is_rewritten(realm: Path, content: bytes | None) -> None:
+    """As after a power failure; and beside a memory that is older than journals."""
     write(realm, b"a")
     journal_path(realm).unlink()
     if content is not None:
         journal_path(realm).write_bytes(content)
     create_journal(realm)
     assert documents(realm) == b"a"
-    lose(realm)
+    delete_memory(realm)
     assert documents(realm) == b"a"
 
 
-def test_what_an_earlier_version_left_in_the_memory_is_written_down(tmp_path: Path) -> None:
+def test_rows_from_an_earlier_version_are_written_to_the_files(tmp_path: Path) -> None:
     write(tmp_path, b"a")
     create_journal(tmp_path)
     documents(tmp_path)
-    lose(tmp_path)
+    delete_memory(tmp_path)
     assert documents(tmp_path) == b"a"
 
 
-def test_a_memory_that_is_not_made_yet_is_not_read(realm: Path) -> None:
+def test_a_memory_that_does_not_exist_yet_is_not_read(realm: Path) -> None:
     write(realm, b"a")
-    lose(realm)
+    delete_memory(realm)
     elsewhere = realm / "elsewhere"
     Memory(elsewhere, writable=True).close()
     memory_path(elsewhere).replace(memory_path(realm))
@@ -165,7 +167,7 @@ def test_a_memory_that_is_not_made_yet_is_not_read(realm: Path) -> None:
     Memory(realm).close()
 
 
-def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_said(realm: Path) -> None:
+def test_a_session_that_is_not_in_the_archive_yet_loses_only_rule_based_observations(realm: Path) -> None:
     write(realm, b"a")
     with Memory(realm, writable=True) as memory, memory.transaction():
         memory.put_turn_observations(PLACE, 1, [(observation("Made"), WORDS)])
@@ -175,18 +177,18 @@ def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_s
         assert Journeys(memory).members_by_time(JOURNEY, DateRange(), 9)[0].summary == "Of quolls"
 
 
-def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) -> None:
+def test_nothing_of_a_session_that_became_private_is_left(realm: Path) -> None:
     write(realm, b"a")
     with Memory(realm, writable=True) as memory, memory.transaction():
         memory.forget_session(SESSION, for_good=True)
-    lose(realm)
+    delete_memory(realm)
     with Memory(realm, writable=True) as memory:
         assert memory.newest(ObservationFilters(), 9) == []
         assert Journeys(memory).members_by_time(JOURNEY, DateRange(), 9) == []
     assert "quolls" not in journal_path(realm).read_text("utf-8")
 
 
-def test_a_model_that_reads_a_turn_again_replaces_what_it_said(realm: Path) -> None:
+def test_a_second_extraction_of_a_turn_replaces_the_first(realm: Path) -> None:
     with Memory(realm, writable=True) as memory:
         for title in ("First", "Second"):
             with memory.transaction():
@@ -196,13 +198,13 @@ def test_a_model_that_reads_a_turn_again_replaces_what_it_said(realm: Path) -> N
         with memory.transaction():
             memory.put_turn_observations(PLACE, 1, [(observation("Made"), WORDS)])
     assert RULES not in journal_path(realm).read_text("utf-8")
-    lose(realm)
+    delete_memory(realm)
     with Memory(realm, writable=True) as memory:
         assert [row.title for row in memory.newest(ObservationFilters(), 9)] == ["Second"]
         assert memory.extracted_turns("m") == {(SESSION, 1): 5}
 
 
-def test_a_file_that_cannot_be_written_costs_what_was_to_be_written(realm: Path) -> None:
+def test_a_file_that_cannot_be_written_loses_only_the_new_rows(realm: Path) -> None:
     write(realm, b"a")
     with Memory(realm, writable=True) as memory:
         journal_path(realm).unlink()
@@ -212,11 +214,11 @@ def test_a_file_that_cannot_be_written_costs_what_was_to_be_written(realm: Path)
         journal_path(realm).rmdir()
         assert [row.id for row in Journeys(memory).documents(JOURNEY, DateRange())] == [b"a" * 16]
         Journeys(memory).add_document(document(b"c"))
-    lose(realm)
+    delete_memory(realm)
     assert documents(realm) == b"ac"
 
 
-def test_what_is_passed_over_is_told(realm: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_skipped_lines_are_reported(realm: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal_path(realm).write_text('{"table":"journey","row":{"id":"zz"}}\n' + INSERTED)
     with caplog.at_level(logging.WARNING), Memory(realm, writable=True) as memory:
         assert Journeys(memory).journey(b"w" * 16) is not None

@@ -9,7 +9,7 @@ from recollect.surfaces.http import dispatcher
 from recollect.surfaces.http.dispatcher import HEARTBEAT, EventStream, ThreadEvent
 
 
-def test_a_reader_is_let_go_when_another_process_has_archived_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_is_released_when_another_process_has_archived_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "HEARTBEAT_S", 0.01)
     answers = [True, True, False]
 

@@ -67,7 +67,7 @@ def test_a_text_without_words_is_all_zeros(static: StaticModel, text: str) -> No
     assert question(static, text) is None
 
 
-def test_no_texts_are_no_rows(static: StaticModel) -> None:
+def test_an_empty_list_of_texts_gives_no_rows(static: StaticModel) -> None:
     assert static.embed([]).shape == (0, 256)
 
 
@@ -79,28 +79,28 @@ def test_no_texts_are_no_rows(static: StaticModel) -> None:
         ("the server crashed", "our backend went down", "a recipe for apple pie"),
     ],
 )
-def test_what_means_the_same_is_closer_than_what_does_not(static: StaticModel, one: str, same: str, other: str) -> None:
+def test_texts_with_the_same_meaning_are_closer_than_others(static: StaticModel, one: str, same: str, other: str) -> None:
     rows = static.embed([one, same, other])
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
 
 
 @pytest.mark.parametrize("word", ["xyzzyplugh", "zqxjkvb", "qwertyuiop", "quail", "hoopoe"])
-def test_a_word_that_is_only_guessed_at_is_unknown(static: StaticModel, word: str) -> None:
+def test_a_word_without_a_reliable_vector_is_unknown(static: StaticModel, word: str) -> None:
     assert not static.knows(word)
 
 
 @pytest.mark.parametrize("word", ["login", "Authentication", "webhook", "deadlock", "kubernetes", "refactoring"])
-def test_a_word_and_one_that_is_put_together_of_words_are_known(static: StaticModel, word: str) -> None:
+def test_words_and_compounds_of_words_are_known(static: StaticModel, word: str) -> None:
     assert static.knows(word)
 
 
 @pytest.mark.parametrize("word", ["foldervole", "webhook", "MoonFish", "moonfish", "dashboard"])
-def test_a_word_of_which_only_the_parts_are_known_is_a_compound(static: StaticModel, word: str) -> None:
+def test_a_word_with_known_parts_is_a_compound(static: StaticModel, word: str) -> None:
     assert static.is_compound(word)
 
 
 @pytest.mark.parametrize("word", ["login", "refactoring", "serialization", "latency", "quail", "xyzzyplugh", ""])
-def test_a_word_with_an_ending_and_one_that_is_guessed_at_are_no_compounds(static: StaticModel, word: str) -> None:
+def test_inflected_words_and_unknown_words_are_not_compounds(static: StaticModel, word: str) -> None:
     assert not static.is_compound(word)
 
 
@@ -116,7 +116,7 @@ def test_only_the_beginning_of_a_long_text_is_embedded(static: StaticModel) -> N
     assert np.array_equal(*static.embed([beginning, beginning + "garage " * 500]))
 
 
-def test_a_text_has_one_vector_whatever_came_before_it(static: StaticModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vector_of_a_text_does_not_depend_on_earlier_texts(static: StaticModel, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["login fails", "cannot sign in", "paint the garage", "remove this document", "login garage", "sign"]
     expected = np.concatenate([StaticModel().embed([text]) for text in texts])
     assert np.array_equal(static.embed(texts), expected)
@@ -129,7 +129,7 @@ def test_a_text_has_one_vector_whatever_came_before_it(static: StaticModel, monk
 
 @pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 @pytest.mark.parametrize("content", [None, b"", b"garbage" * 100, b"\xff" * 4096], ids=["missing", "empty", "text", "bytes"])
-def test_an_unreadable_file_of_the_static_model_is_named(package: Path, name: str, content: bytes | None) -> None:
+def test_the_error_names_an_unreadable_file_of_the_static_model(package: Path, name: str, content: bytes | None) -> None:
     (package / name).unlink() if content is None else (package / name).write_bytes(content)
     with pytest.raises(EmbedderUnavailable, match=str(package / name)):
         StaticModel(package)
@@ -137,7 +137,7 @@ def test_an_unreadable_file_of_the_static_model_is_named(package: Path, name: st
 
 @pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 @pytest.mark.parametrize("part", [0.01, 0.5, 0.999])
-def test_a_torn_file_of_the_static_model_is_named(package: Path, name: str, part: float) -> None:
+def test_the_error_names_a_truncated_file_of_the_static_model(package: Path, name: str, part: float) -> None:
     whole = (package / name).read_bytes()
     (package / name).write_bytes(whole[: int(len(whole) * part)])
     with pytest.raises(EmbedderUnavailable, match=str(package / name)):
@@ -222,7 +222,7 @@ def mean_of(*words: str) -> Any:
     return of_length_one(TABLE[[WORDS.index(word) for word in words]].mean(axis=0))
 
 
-def test_a_text_is_the_mean_of_its_pieces_without_the_padding(folder: Path) -> None:
+def test_a_vector_is_the_mean_of_the_tokens_without_the_padding(folder: Path) -> None:
     model = open_onnx(folder)
     rows = model.embed(["login fails", "paint", "paint the garage"])
     assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (8, np.dtype(np.float32), True)
@@ -231,7 +231,7 @@ def test_a_text_is_the_mean_of_its_pieces_without_the_padding(folder: Path) -> N
     assert rows[2] == pytest.approx(mean_of("[CLS]", "paint", "[UNK]", "garage", "[SEP]"), abs=1e-6)
 
 
-def test_rows_come_in_the_order_of_the_texts_over_many_batches(folder: Path) -> None:
+def test_rows_are_in_the_order_of_the_texts_over_many_batches(folder: Path) -> None:
     model = open_onnx(folder)
     texts = [
         " ".join(WORDS[4 + (place + step) % 4] for step in range(place % 9 * (1 + place % 2 * 30))) for place in range(100)
@@ -239,13 +239,13 @@ def test_rows_come_in_the_order_of_the_texts_over_many_batches(folder: Path) -> 
     assert model.embed(texts) == pytest.approx(np.concatenate([model.embed([text]) for text in texts]), abs=1e-6)
 
 
-def test_a_text_is_cut_at_the_most_pieces_and_the_end_mark_stays(folder: Path) -> None:
+def test_a_text_is_cut_at_the_maximum_of_tokens_and_keeps_its_end_token(folder: Path) -> None:
     (row,) = open_onnx(folder).embed(["garage " * MAX_TEXT_TOKENS + "login"])
     assert row == pytest.approx(mean_of("[CLS]", *["garage"] * (MAX_TEXT_TOKENS - 2), "[SEP]"), abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
-def test_a_blank_text_has_no_meaning_to_a_model_in_a_file(folder: Path, text: str) -> None:
+def test_a_model_in_a_file_gives_zeros_for_a_blank_text(folder: Path, text: str) -> None:
     model = open_onnx(folder)
     rows = model.embed([text, "login"])
     assert not rows[0].any() and rows[1].any()
@@ -253,18 +253,18 @@ def test_a_blank_text_has_no_meaning_to_a_model_in_a_file(folder: Path, text: st
     assert np.array_equal(question(model, "login"), model.embed(["login"])[0])
 
 
-def test_no_texts_and_broken_ones_are_embedded_by_a_model_in_a_file(folder: Path) -> None:
+def test_a_model_in_a_file_accepts_an_empty_list_and_invalid_text(folder: Path) -> None:
     model = open_onnx(folder)
     assert model.embed([]).shape == (0, 8)
     assert np.array_equal(model.embed(["login \ud800"]), model.embed(["login ?"]))
 
 
-def test_the_model_file_itself_may_be_named(folder: Path) -> None:
+def test_the_path_may_be_the_model_file_itself(folder: Path) -> None:
     (folder / "model.onnx").rename(folder / "minilm.onnx")
     assert open_onnx(folder / "minilm.onnx").dimensions == 8
 
 
-def test_another_file_has_another_name(folder: Path) -> None:
+def test_changed_model_files_change_the_name_of_the_model(folder: Path) -> None:
     names = {open_onnx(folder).name, open_onnx(folder).name}
     assert len(names) == 1 and names.pop().startswith("onnx:")
     before = open_onnx(folder).name
@@ -276,7 +276,7 @@ def test_another_file_has_another_name(folder: Path) -> None:
     assert len({before, changed, retold, open_onnx(folder).name}) == 4
 
 
-def test_a_pooled_output_is_taken_as_it_is(folder: Path) -> None:
+def test_a_pooled_output_is_used_unchanged(folder: Path) -> None:
     """The first piece, as models do that were trained so; preferred to the output of all pieces."""
     first = [
         helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.array(0), "zero")),
@@ -290,12 +290,12 @@ def test_a_pooled_output_is_taken_as_it_is(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [TensorProto.INT64, TensorProto.INT32])
 @pytest.mark.parametrize("others", [(), ("attention_mask",), ("token_type_ids", "attention_mask")])
-def test_a_model_is_given_the_inputs_it_names(folder: Path, kind: int, others: Sequence[str]) -> None:
+def test_a_model_gets_the_inputs_that_it_declares(folder: Path, kind: int, others: Sequence[str]) -> None:
     write_model(folder, inputs=dict.fromkeys(("input_ids", *others), kind))
     assert open_onnx(folder).embed(["paint"])[0] == pytest.approx(mean_of("[CLS]", "paint", "[SEP]"), abs=1e-6)
 
 
-def test_half_precision_becomes_single(folder: Path) -> None:
+def test_half_precision_is_converted_to_single_precision(folder: Path) -> None:
     write_model(folder, table=TABLE.astype(np.float16), outputs={"last_hidden_state": TensorProto.FLOAT16})
     rows = open_onnx(folder).embed(["paint"])
     assert rows.dtype == np.float32
@@ -317,13 +317,15 @@ def test_a_model_with_another_output_is_refused(folder: Path, why: str) -> None:
         open_onnx(folder)
 
 
-def test_a_model_that_wants_other_inputs_is_refused(folder: Path) -> None:
+def test_a_model_with_other_inputs_is_refused(folder: Path) -> None:
     write_model(folder, inputs={"input_ids": TensorProto.INT64, "pixel_values": TensorProto.INT64})
     with pytest.raises(EmbedderUnavailable, match="pixel_values"):
         open_onnx(folder)
 
 
-def test_a_tokenizer_of_another_model_is_told_quietly(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_tokenizer_of_another_model_is_an_error_and_prints_nothing(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     write_model(folder, table=TABLE[:1])  # of one word
     with pytest.raises(EmbedderUnavailable, match=r"check that tokenizer\.json belongs to it"):
         open_onnx(folder)
@@ -332,7 +334,7 @@ def test_a_tokenizer_of_another_model_is_told_quietly(folder: Path, capfd: pytes
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 @pytest.mark.parametrize("content", [None, b"", b"garbage" * 100, b"{}"], ids=["missing", "empty", "text", "object"])
-def test_an_unreadable_file_of_a_model_is_named(folder: Path, name: str, content: bytes | None) -> None:
+def test_the_error_names_an_unreadable_file_of_a_model(folder: Path, name: str, content: bytes | None) -> None:
     (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
     with pytest.raises(EmbedderUnavailable, match=str(folder / name)):
         open_onnx(folder)
@@ -340,14 +342,14 @@ def test_an_unreadable_file_of_a_model_is_named(folder: Path, name: str, content
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
-def test_a_torn_file_of_a_model_is_named(folder: Path, name: str, part: float) -> None:
+def test_the_error_names_a_truncated_file_of_a_model(folder: Path, name: str, part: float) -> None:
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[: int(len(whole) * part)])
     with pytest.raises(EmbedderUnavailable, match=str(folder / name)):
         open_onnx(folder)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=str(tmp_path / "nowhere")):
         open_onnx(tmp_path / "nowhere")
 
@@ -483,7 +485,7 @@ def test_an_answer_may_come_in_any_order(service: Service) -> None:
     assert service.open().embed(texts) == pytest.approx(expected_rows(texts), abs=1e-6)
 
 
-def test_an_answer_may_do_without_numbering(service: Service) -> None:
+def test_an_answer_may_omit_the_numbers_of_its_items(service: Service) -> None:
     service.serve = lambda asked: reply([{"embedding": vector_of(text)} for text in asked])
     assert service.open().embed(["a", "bb"]) == pytest.approx(expected_rows(["a", "bb"]), abs=1e-6)
 
@@ -505,7 +507,7 @@ def test_a_blank_text_is_not_sent(service: Service) -> None:
     assert model.embed([]).shape == (0, 4)
 
 
-def test_a_text_is_sent_whole_or_cut_and_always_valid(service: Service) -> None:
+def test_a_text_is_sent_complete_or_cut_and_always_as_valid_utf_8(service: Service) -> None:
     service.open().embed(["ab\ud800", "x" * (MAX_CHARACTERS + 1)])
     assert service.asked[-1]["input"] == ["ab?", "x" * MAX_CHARACTERS]
 
@@ -520,7 +522,7 @@ def test_the_key_is_sent_and_shown_nowhere(service: Service) -> None:
     assert "sk-secret" not in str(error.value)
 
 
-def test_without_a_key_none_is_sent(service: Service) -> None:
+def test_without_a_key_no_authorization_is_sent(service: Service) -> None:
     service.open({"OPENAI_API_KEY": "sk-secret"}, key_env="ANOTHER_KEY")
     assert service.authorization == [None]
 
@@ -581,7 +583,7 @@ BAD: dict[str, tuple[Serve, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_with_an_answer_is_said_with_the_address(service: Service, case: str) -> None:
+def test_the_error_for_a_bad_answer_says_the_reason_and_the_address(service: Service, case: str) -> None:
     service.serve, sentence = BAD[case]
     bad, service.serve = service.serve, good
     model = service.open()
@@ -592,14 +594,14 @@ def test_what_is_wrong_with_an_answer_is_said_with_the_address(service: Service,
 
 
 @pytest.mark.parametrize("serve", [always(401), always(200, b"[]"), of_dimension(0), fewer])
-def test_a_service_that_cannot_be_used_is_not_opened(service: Service, serve: Serve) -> None:
+def test_an_unusable_service_is_an_error_when_it_is_opened(service: Service, serve: Serve) -> None:
     service.serve = serve
     with pytest.raises(EmbedderUnavailable, match=service.url):
         service.open()
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_service_is_asked_once_more_when_it_says_so(service: Service, status: int) -> None:
+def test_a_busy_service_gets_one_retry_at_the_time_that_it_names(service: Service, status: int) -> None:
     busy = always(status, Retry_After="0")
     service.serve = then(good, busy, good)
     model = service.open()
@@ -611,14 +613,14 @@ def test_a_busy_service_is_asked_once_more_when_it_says_so(service: Service, sta
 
 
 @pytest.mark.parametrize("after", ["3600", "21", "-1", "nan", "soon", "Wed, 21 Oct 2099 07:28:00 GMT"])
-def test_a_busy_service_is_not_waited_for_without_bounds(service: Service, after: str) -> None:
+def test_the_wait_for_a_busy_service_is_limited(service: Service, after: str) -> None:
     service.serve = always(429, Retry_After=after)
     with pytest.raises(EmbedderUnavailable, match="HTTP 429"):
         service.open()
     assert len(service.asked) == 1
 
 
-def test_vectors_of_any_size_have_length_one_and_one_of_zeros_stays(service: Service) -> None:
+def test_all_vectors_get_length_one_except_zeros(service: Service) -> None:
     vectors = {"probe": [1.0, 0.0], "large": [3e300, -4e300], "small": [3e-300, 4e-300], "zero": [0, 0]}
     service.serve = lambda texts: reply([{"embedding": vectors[text]} for text in texts])
     model = service.open()
@@ -626,7 +628,7 @@ def test_vectors_of_any_size_have_length_one_and_one_of_zeros_stays(service: Ser
     assert question(model, "zero") is None
 
 
-def test_a_slow_service_is_given_up(service: Service) -> None:
+def test_a_slow_service_times_out(service: Service) -> None:
     def slow(texts: list[str]) -> Reply:
         service.released.wait(30)
         return good(texts)
@@ -636,7 +638,7 @@ def test_a_slow_service_is_given_up(service: Service) -> None:
         service.open(timeout_s=0.1)
 
 
-def test_a_service_that_answers_byte_by_byte_is_given_up() -> None:
+def test_a_service_that_answers_byte_by_byte_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         done = threading.Event()
 
@@ -660,7 +662,7 @@ def test_a_service_that_answers_byte_by_byte_is_given_up() -> None:
 @pytest.mark.parametrize(
     "answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"]
 )
-def test_something_that_hangs_up_or_speaks_otherwise_is_named(answer: bytes) -> None:
+def test_the_error_names_a_server_that_hangs_up_or_does_not_speak_http(answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def hang_up() -> None:
@@ -677,7 +679,7 @@ def test_something_that_hangs_up_or_speaks_otherwise_is_named(answer: bytes) -> 
         thread.join()
 
 
-def test_a_service_that_is_down_is_named() -> None:
+def test_the_error_names_a_service_that_is_down() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
     with pytest.raises(EmbedderUnavailable, match=rf"{url} cannot be reached .*check that it runs"):
@@ -694,7 +696,7 @@ def test_a_service_that_is_down_is_named() -> None:
         ({"url": "http://127.0.0.1/v1", "name": "mini", "timeout_s": float("nan")}, r"embedding\.timeout_s"),
     ],
 )
-def test_settings_of_an_endpoint_must_be_whole(settings: dict[str, Any], sentence: str) -> None:
+def test_the_settings_of_an_endpoint_must_be_complete(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadSettings, match=sentence):
         EndpointModel(EmbeddingSettings(model="endpoint", **settings), {})
 
@@ -715,14 +717,14 @@ def test_settings_of_an_endpoint_must_be_whole(settings: dict[str, Any], sentenc
         "http://höst/v1",
     ],
 )
-def test_only_addresses_of_the_web_are_asked(url: str) -> None:
+def test_only_http_and_https_addresses_are_accepted(url: str) -> None:
     with pytest.raises(BadSettings, match="must be an http or https address") as error:
         EndpointModel(EmbeddingSettings(model="endpoint", url=url, name="mini"), {})
     assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("key", ["sk-söcret", "sk-one\r\nX-Two: sk"])
-def test_a_key_that_cannot_be_sent_is_told_and_not_shown(key: str) -> None:
+def test_the_error_for_an_invalid_key_does_not_show_the_key(key: str) -> None:
     with pytest.raises(BadSettings, match="OPENAI_API_KEY") as error:
         EndpointModel(EmbeddingSettings(model="endpoint", url="http://127.0.0.1:9/v1", name="mini"), {"OPENAI_API_KEY": key})
     assert "sk-" not in str(error.value)

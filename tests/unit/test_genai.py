@@ -1,4 +1,4 @@
-"""Telemetry repeats a conversation with every call of the model. Each message of it is one event all the same."""
+"""Telemetry repeats a conversation with every model call. Each of its messages is still one event."""
 
 import json
 from pathlib import Path
@@ -21,9 +21,13 @@ def agent(text: str) -> Message:
     return {"role": "assistant", "parts": [{"type": "text", "content": text}]}
 
 
-def span(number: int, kind: str, given: list[Message], answer: Message | None, *, inside: int | None = None) -> Message:
-    """The operation of these seconds, or one inside of another."""
-    attributes = {"gen_ai.operation.name": kind, "gen_ai.conversation.id": "c", "gen_ai.input.messages": json.dumps(given)}
+def span(number: int, kind: str, messages: list[Message], answer: Message | None, *, inside: int | None = None) -> Message:
+    """A span that starts ten seconds after the previous number; `inside` is its parent."""
+    attributes = {
+        "gen_ai.operation.name": kind,
+        "gen_ai.conversation.id": "c",
+        "gen_ai.input.messages": json.dumps(messages),
+    }
     if answer:
         attributes["gen_ai.output.messages"] = json.dumps([answer])
     return {
@@ -37,54 +41,54 @@ def span(number: int, kind: str, given: list[Message], answer: Message | None, *
     }
 
 
-def said(folder: Path, *spans: Message) -> list[str]:
-    """The events of the session that these spans tell."""
-    log = write(folder / "traces.jsonl", [{"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]} for one in spans])
+def event_texts(folder: Path, *spans: Message) -> list[str]:
+    """The texts of the events that are read from these spans."""
+    log = write(folder / "traces.jsonl", [{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]} for span in spans])
     ((_, _, entries),) = SOURCE.formats[0].read_sessions(log, lambda session, mark: False)  # type: ignore[attr-defined]
     return [entry.text for entry in entries if isinstance(entry, Record)]
 
 
-def test_a_conversation_that_is_sent_again_is_told_once(tmp_path: Path) -> None:
+def test_a_conversation_that_is_sent_again_is_read_once(tmp_path: Path) -> None:
     first = span(1, "chat", [user("one")], agent("first"))
     second = span(2, "chat", [user("one"), agent("first"), user("two")], agent("second"))
-    assert said(tmp_path, first, second) == ["one", "first", "two", "second"]
+    assert event_texts(tmp_path, first, second) == ["one", "first", "two", "second"]
 
 
 def test_the_same_words_twice_are_two_prompts(tmp_path: Path) -> None:
     first = span(1, "chat", [user("go on")], agent("first"))
     second = span(2, "chat", [user("go on"), agent("first"), user("go on")], agent("second"))
-    assert said(tmp_path, first, second) == ["go on", "first", "go on", "second"]
+    assert event_texts(tmp_path, first, second) == ["go on", "first", "go on", "second"]
 
 
-def test_the_same_words_twice_are_two_prompts_where_only_what_is_new_is_sent(tmp_path: Path) -> None:
+def test_the_same_words_twice_are_two_prompts_where_only_new_messages_are_sent(tmp_path: Path) -> None:
     calls = [
         span(number, "chat", [user(text)], agent(f"{number}")) for number, text in enumerate(["hello", "go on", "go on"])
     ]
-    assert said(tmp_path, *calls) == ["hello", "0", "go on", "1", "go on", "2"]
+    assert event_texts(tmp_path, *calls) == ["hello", "0", "go on", "1", "go on", "2"]
 
 
-def test_a_conversation_that_was_shortened_is_told_once(tmp_path: Path) -> None:
+def test_a_conversation_that_was_shortened_is_read_once(tmp_path: Path) -> None:
     first = span(1, "chat", [user("one")], agent("first"))
     second = span(2, "chat", [user("one"), agent("first"), user("two")], agent("second"))
     third = span(3, "chat", [user("two"), agent("second"), user("three")], agent("third"))
-    assert said(tmp_path, first, second, third) == ["one", "first", "two", "second", "three", "third"]
+    assert event_texts(tmp_path, first, second, third) == ["one", "first", "two", "second", "three", "third"]
 
 
 def test_an_answer_that_was_not_recorded_comes_from_the_next_call(tmp_path: Path) -> None:
     first = span(1, "chat", [user("one")], None)
     second = span(2, "chat", [user("one"), agent("first"), user("two")], agent("second"))
-    assert said(tmp_path, first, second) == ["one", "first", "two", "second"]
+    assert event_texts(tmp_path, first, second) == ["one", "first", "two", "second"]
 
 
-def test_a_prompt_that_was_wrapped_up_for_the_model_is_told_as_the_person_said_it(tmp_path: Path) -> None:
+def test_a_prompt_that_was_wrapped_for_the_model_is_read_as_the_person_typed_it(tmp_path: Path) -> None:
     wrapped = user("<context>a harbour</context>\nMend the net")
     outer = span(0, "invoke_agent", [user("Mend the net")], agent("mended"))
     first = span(1, "chat", [wrapped], agent("looking"), inside=0)
     second = span(2, "chat", [wrapped, agent("looking")], agent("mended"), inside=0)
-    assert said(tmp_path, first, second, outer) == ["Mend the net", "looking", "mended"]
+    assert event_texts(tmp_path, first, second, outer) == ["Mend the net", "looking", "mended"]
 
 
-def test_calls_that_are_numbered_anew_in_every_turn_are_different_calls(tmp_path: Path) -> None:
+def test_calls_with_the_same_number_in_different_turns_are_different_calls(tmp_path: Path) -> None:
     call = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_0", "name": "tide", "arguments": {}}]}
     low, high = (
         {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_0", "response": tide}]}
@@ -97,10 +101,10 @@ def test_calls_that_are_numbered_anew_in_every_turn_are_different_calls(tmp_path
         span(3, "chat", before, call),
         span(4, "chat", [*before, call, high], agent("It is high.")),
     ]
-    assert said(tmp_path, *calls) == ["one", "", "low", "It is low.", "two", "", "high", "It is high."]
+    assert event_texts(tmp_path, *calls) == ["one", "", "low", "It is low.", "two", "", "high", "It is high."]
 
 
-def test_spans_that_were_written_out_of_order_are_told_in_theirs(tmp_path: Path) -> None:
+def test_spans_that_were_written_out_of_order_are_read_in_order(tmp_path: Path) -> None:
     first = span(1, "chat", [user("one")], agent("first"))
     second = span(2, "chat", [user("one"), agent("first"), user("two")], agent("second"))
-    assert said(tmp_path, second, first) == ["one", "first", "two", "second"]
+    assert event_texts(tmp_path, second, first) == ["one", "first", "two", "second"]

@@ -1,4 +1,4 @@
-"""What a file begins with is seen whatever its name, its size and its damage."""
+"""The head of a file is read whatever its name, size or damage."""
 
 import json
 import sqlite3
@@ -31,7 +31,7 @@ def test_a_document_on_one_long_line(file: Path) -> None:
     assert list(read_head(file).first()) == ["messages"]
 
 
-def test_many_lines_are_not_all_read(file: Path) -> None:
+def test_only_the_first_of_many_lines_are_read(file: Path) -> None:
     file.write_text('{"a": 1}\n' * 100_000)
     assert len(read_head(file).values) == 40
 
@@ -46,24 +46,24 @@ def test_the_tables_of_a_database(file: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"# aider chat", b"{half a document", b"SQLite format 3\0 and rubbish", b"", b"\xff\xfe"]
 )
-def test_anything_else_has_no_values(file: Path, content: bytes) -> None:
+def test_other_content_has_no_values(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     head = read_head(file)
     assert (head.values, head.tables, head.first()) == ([], frozenset(), {})
 
 
-def test_text_is_there_to_be_looked_at(file: Path) -> None:
+def test_the_text_of_a_file_is_available(file: Path) -> None:
     file.write_text("\n# aider chat started at")
     assert read_head(file).text == "# aider chat started at"
 
 
-def test_of_a_long_list_only_the_first_items_are_looked_at(file: Path) -> None:
+def test_only_the_first_items_of_a_long_list_are_read(file: Path) -> None:
     file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG_LIST + '"}}]')
     assert read_head(file).values == [[{"mapping": {}}]]
 
 
 @pytest.mark.parametrize("cut", range(23, 60))
-def test_a_document_that_was_cut_off_is_seen_as_far_as_it_goes(file: Path, cut: int) -> None:
+def test_a_truncated_document_is_read_up_to_its_end(file: Path, cut: int) -> None:
     document = {"sessionId": "s, {", "list": [1, {"a": "]"}, []], "more": {"b": None}}
     file.write_text(json.dumps(document, indent=1)[:cut])
     assert read_head(file).first()["sessionId"] == "s, {"

@@ -27,7 +27,7 @@ from recollect.sources.formats.injected import separate_context, split_context
         ),
     ],
 )
-def test_blocks_at_both_ends_are_taken_off(text: str, own: str, blocks: list[str]) -> None:
+def test_blocks_at_both_ends_are_removed(text: str, own: str, blocks: list[str]) -> None:
     assert split_context(text) == (own, blocks)
 
 

@@ -28,7 +28,7 @@ def test_a_prompt_in_several_blocks_is_one_prompt(builder: RecordBuilder) -> Non
     assert (record.text, record.opens, record.model) == ("one\n\n[image]\n\ntwo", TurnStart.PROMPT, None)
 
 
-def test_results_in_a_users_message_open_nothing(builder: RecordBuilder) -> None:
+def test_results_in_a_users_message_do_not_open_a_turn(builder: RecordBuilder) -> None:
     block = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "out"}], "is_error": True}
     (record,) = read_user_message(builder, [block])
     assert (record.kind, record.text, record.call, record.failed, record.opens) == (
@@ -36,7 +36,7 @@ def test_results_in_a_users_message_open_nothing(builder: RecordBuilder) -> None
     )  # fmt: skip
 
 
-def test_reminders_are_not_the_persons_words(builder: RecordBuilder) -> None:
+def test_reminders_are_not_part_of_the_prompt(builder: RecordBuilder) -> None:
     records = list(read_user_message(builder, "<system-reminder>be kind</system-reminder>fix it"))
     assert shape(records) == [("user_input", "fix it"), ("system", "<system-reminder>be kind</system-reminder>")]
 
@@ -54,7 +54,7 @@ def test_an_answer_keeps_its_order_and_counts_its_tokens_once(builder: RecordBui
     assert {record.model for record in records} == {"m-1"}
 
 
-def test_the_end_of_a_turn_goes_to_the_last_text(builder: RecordBuilder) -> None:
+def test_the_last_text_carries_the_end_of_a_turn(builder: RecordBuilder) -> None:
     records = list(read_agent_message(builder, ["first", "second", {"type": "hologram", "x": 1}], Stop.ANSWER))
     assert [record.stop for record in records] == [None, Stop.ANSWER, None]
     assert records[-1].kind is Kind.UNKNOWN
@@ -95,11 +95,11 @@ def test_every_role_becomes_something(builder: RecordBuilder, message: dict[str,
         (None, ""),
     ],
 )
-def test_text_is_found_wherever_it_lies(content: Any, text: str) -> None:
+def test_text_is_found_at_any_depth(content: Any, text: str) -> None:
     assert text_of(content) == text
 
 
-def test_nesting_without_end_ends() -> None:
+def test_endless_nesting_is_cut() -> None:
     content: Any = "core"
     for _ in range(500):
         content = [content]

@@ -1,4 +1,4 @@
-"""The types of observations: one spelling, and one vocabulary for all who name them."""
+"""The types of observations have one spelling and one vocabulary."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from recollect.session_context import BONUS_DAYS
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("written", "stored"),
     [
         *((word, word) for word in TYPES),
         ("bugfix", "bug-fix"),
@@ -25,15 +25,15 @@ from recollect.session_context import BONUS_DAYS
         ("", ""),
     ],
 )
-def test_a_type_has_one_spelling(written: str, kept: str) -> None:
-    assert observation_type(written) == kept
-    assert observation_type(kept) == kept
+def test_a_type_has_one_spelling(written: str, stored: str) -> None:
+    assert observation_type(written) == stored
+    assert observation_type(stored) == stored
 
 
 @pytest.mark.parametrize(
-    "named",
+    "types",
     [BONUS_DAYS, TYPE_OF_VERB.values(), CHINESE_VERBS, TYPE_OF_PREFIX.values()],
     ids=["hook", "verbs", "chinese", "commits"],
 )
-def test_whoever_names_types_names_those_of_the_vocabulary(named: Iterable[str]) -> None:
-    assert {*named} <= {*TYPES}
+def test_every_list_of_types_uses_the_vocabulary(types: Iterable[str]) -> None:
+    assert {*types} <= {*TYPES}

@@ -43,7 +43,7 @@ def found_keys(index: NgramIndex, string: str, filters: Filters = Filters(), lat
     return [candidate.key for group in groups for candidate in group]
 
 
-def test_a_string_is_found_wherever_in_a_word_it_stands(tmp_path: Path) -> None:
+def test_a_string_is_found_anywhere_in_a_word(tmp_path: Path) -> None:
     index = build_index(
         tmp_path, [document(1, "getUserName()"), document(2, "ERR_AUTH_FAILED"), document(3, "nothing of that")]
     )
@@ -55,7 +55,7 @@ def test_a_string_is_found_wherever_in_a_word_it_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("string", ["e", "ER", "()", ")", "l", "猫", "名前", "\n", "*"])
-def test_one_and_two_characters_are_found_too(tmp_path: Path, string: str) -> None:
+def test_strings_of_one_and_two_characters_are_found(tmp_path: Path, string: str) -> None:
     told = ["getUserName()", "猫の名前", "first\nsecond", "2 * 3", "tail"]
     index = build_index(tmp_path, [document(key, one) for key, one in enumerate(told, 1)])
     assert found_keys(index, string) == [key for key, one in enumerate(told, 1) if fold_case(string) in fold_case(one)]
@@ -63,7 +63,7 @@ def test_one_and_two_characters_are_found_too(tmp_path: Path, string: str) -> No
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(LETTERS, max_size=40), min_size=1, max_size=6), st.text(LETTERS, min_size=1, max_size=6))
-def test_no_event_that_holds_a_string_is_left_out(
+def test_every_event_that_contains_a_string_is_a_candidate(
     tmp_path_factory: pytest.TempPathFactory, told: list[str], string: str
 ) -> None:
     index = build_index(tmp_path_factory.mktemp("realm"), [document(key, one) for key, one in enumerate(told, 1)])
@@ -72,13 +72,13 @@ def test_no_event_that_holds_a_string_is_left_out(
 
 @pytest.mark.parametrize("place", [0, DOCUMENT - 3, DOCUMENT - OVERLAP - 1, DOCUMENT, 3 * DOCUMENT - OVERLAP, 5 * DOCUMENT])
 @pytest.mark.parametrize("length", [4, OVERLAP, OVERLAP + 1, 3 * OVERLAP])
-def test_a_long_text_is_searched_to_its_end_and_over_every_seam(tmp_path: Path, place: int, length: int) -> None:
+def test_a_long_text_is_searched_to_its_end_and_across_its_blocks(tmp_path: Path, place: int, length: int) -> None:
     wanted = "".join(chr(0x4E00 + number) for number in range(length))
     index = build_index(tmp_path, [document(1, "x" * place + wanted + "y" * DOCUMENT), document(2, "z" * 6 * DOCUMENT)])
     assert found_keys(index, wanted) == [1], "once, although it is in several parts"
 
 
-def test_candidates_come_with_the_session_that_began_last_first(tmp_path: Path) -> None:
+def test_candidates_of_the_newest_session_come_first(tmp_path: Path) -> None:
     """Also where they are more than the engine is asked for at first, and some sessions have more than that."""
     sessions = [(session, session * 7 % 10) for session in range(1, 9)]
     keys = iter(range(1, 1_000_000))
@@ -93,7 +93,7 @@ def test_candidates_come_with_the_session_that_began_last_first(tmp_path: Path) 
     assert found_keys(index, "needle", latest_start=5) == [one.key for one in wanted if one.started <= 5]
 
 
-def test_filters_are_kept_by_the_index(tmp_path: Path) -> None:
+def test_filters_apply_to_the_index(tmp_path: Path) -> None:
     texts = [document(key, "needle", key % 3, key % 5, key % 4, "codex" if key % 2 else "kimi") for key in range(1, 61)]
     index = build_index(tmp_path, texts)
 
@@ -113,7 +113,7 @@ def test_times_before_1970_are_in_order(tmp_path: Path) -> None:
     assert found_keys(index, "needle") == [2, 1, 3]
 
 
-def test_what_was_added_but_never_said_to_be_there_is_added_once(tmp_path: Path) -> None:
+def test_rows_that_were_added_but_not_committed_are_added_once(tmp_path: Path) -> None:
     """As after a crash between the engine's commit and ours."""
     build_index(tmp_path, [document(1, "needle one")])
     writer = NgramWriter(tmp_path, ARCHIVE)
@@ -125,7 +125,7 @@ def test_what_was_added_but_never_said_to_be_there_is_added_once(tmp_path: Path)
     assert (found_keys(index, "needle"), read_indexed_up_to(tmp_path, ARCHIVE)) == ([1, 2], 2)
 
 
-def test_an_index_of_another_archive_is_none(tmp_path: Path) -> None:
+def test_an_index_of_another_archive_is_ignored(tmp_path: Path) -> None:
     build_index(tmp_path, [document(1, "needle")])
     assert (read_indexed_up_to(tmp_path, ARCHIVE), read_indexed_up_to(tmp_path, "another")) == (1, 0)
     with pytest.raises(IndexUnusable):

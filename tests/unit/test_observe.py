@@ -68,7 +68,7 @@ def test_a_question_answered_by_reading_is_a_discovery_that_keeps_the_answer() -
     assert (seen.files_read, seen.files_modified) == (("pay/client.py",), ())
 
 
-def test_a_cause_that_is_found_and_not_mended_is_a_diagnosis() -> None:
+def test_a_cause_without_a_fix_is_a_diagnosis() -> None:
     turn = (
         Turn()
         .ask("why does the export crash on Mondays?")
@@ -91,7 +91,7 @@ def test_a_turn_that_changes_tests_only_is_a_test() -> None:
     assert "pytest passed (12 passed)" in turn.chief().facts
 
 
-def test_a_run_of_the_tests_that_was_the_point_is_a_test() -> None:
+def test_a_turn_that_only_runs_the_tests_is_a_test() -> None:
     turn = (
         Turn()
         .ask("run the tests")
@@ -107,7 +107,7 @@ def test_a_change_of_configuration_only_is_config() -> None:
     assert (turn.chief().type, turn.chief().title) == ("config", "Bumped ruff to 0.8.2 in the dev group")
 
 
-def test_what_the_person_lays_down_is_a_decision_beside_the_work() -> None:
+def test_a_rule_that_the_person_states_is_a_decision_beside_the_work() -> None:
     turn = (
         Turn()
         .ask("don't use requests, use httpx instead")
@@ -119,7 +119,7 @@ def test_what_the_person_lays_down_is_a_decision_beside_the_work() -> None:
     assert decision.evidence[0] == turn.events[0].id
 
 
-def test_what_the_agent_chose_is_a_decision_that_keeps_what_was_turned_down() -> None:
+def test_a_choice_of_the_agent_is_a_decision_with_the_rejected_options() -> None:
     answer = "Added the job queue. We decided to use SQLite instead of Redis because one process writes."
     turn = Turn().ask("add a job queue").edit("jobs/queue.py").say(answer)
     decision = next(seen for seen in turn.observed() if seen.type == "decision")
@@ -143,11 +143,11 @@ def test_anything_else_with_a_prompt_and_an_answer_is_general() -> None:
 
 
 @pytest.mark.parametrize("prompt", ["continue", "yes", "Thanks!", "hi", "ok, go ahead", "/exit", "继续", "y"])
-def test_an_exchange_of_courtesies_gives_nothing(prompt: str) -> None:
+def test_an_exchange_of_courtesies_gives_no_observation(prompt: str) -> None:
     assert Turn().ask(prompt).say("Hello! How can I help you?").observed() == []
 
 
-def test_a_yes_that_set_work_going_is_observed_by_its_work() -> None:
+def test_a_prompt_that_only_agrees_is_described_by_the_work_after_it() -> None:
     assert (
         Turn().ask("yes").edit("a.py").say("Moved the parser to its own module.").chief().title
         == "Moved the parser to its own module"
@@ -169,7 +169,7 @@ def test_recollects_own_traffic_is_not_observed() -> None:
 # ---- titles
 
 
-def test_a_commit_names_the_turn_in_plain_words_and_tells_its_type() -> None:
+def test_a_commit_message_gives_the_title_and_the_type() -> None:
     turn = (
         Turn()
         .ask("commit it")
@@ -189,7 +189,7 @@ def test_a_pasted_plan_is_named_by_its_heading() -> None:
     assert turn.chief().title == "Move invoices to object storage"
 
 
-def test_an_intention_is_no_result() -> None:
+def test_an_intention_is_not_a_result() -> None:
     turn = (
         Turn().ask("speed up the import of products").edit("imports.py").say("Let me check the logs first. I'll now run it.")
     )
@@ -211,11 +211,11 @@ def test_titles_have_no_markdown_and_no_full_stop() -> None:
         ("I'd recommend against storing exports in git.", "Avoid storing exports in git"),
     ],
 )
-def test_a_title_says_it_without_who_says_it(answer: str, title: str) -> None:
+def test_a_title_does_not_name_the_speaker(answer: str, title: str) -> None:
     assert Turn().ask("/review").use("Read", {"file_path": "/a.py"}).say(answer).chief().title == title
 
 
-def test_a_condition_is_not_cut_off_from_what_it_is_for() -> None:
+def test_a_condition_is_not_separated_from_its_statement() -> None:
     prompt = (
         "if the basket holds more than one hundred articles of a kind, ask the warehouse before the price is shown to anyone"
     )
@@ -225,7 +225,7 @@ def test_a_condition_is_not_cut_off_from_what_it_is_for() -> None:
 # ---- facts and concepts
 
 
-def test_no_fact_only_repeats_the_prompt_or_the_title() -> None:
+def test_a_fact_does_not_repeat_the_prompt_or_the_title() -> None:
     assert Turn().ask("Fix the login bug").say("Done.").chief().facts == ()
     turn = (
         Turn().ask("commit it").run('git commit -m "fix: round totals to cents (#12)"', "[main 1a2b3c4]").say("Committed.")
@@ -243,11 +243,11 @@ def test_concepts_hold_no_stop_words_and_no_imperatives(prompt: str) -> None:
     assert not concepts & {"fix", "the", "add", "use", "please", "improve", "done", "see"}
 
 
-def test_known_technologies_are_concepts_in_capitals_too() -> None:
+def test_known_technologies_are_concepts_in_any_case() -> None:
     assert "JWT" in Turn().ask("JWT or sessions?").say("I recommend JWT because it is stateless.").chief().concepts
 
 
-def test_the_error_that_is_kept_says_why_rather_than_where() -> None:
+def test_the_stored_error_says_why_rather_than_where() -> None:
     output = "--- FAIL: TestTotals (0.00s)\n    panic: division by zero in Totals\nFAIL\tshop/cart\t0.1s"
     turn = (
         Turn()
@@ -259,19 +259,19 @@ def test_the_error_that_is_kept_says_why_rather_than_where() -> None:
     assert "go test failed: panic: division by zero in Totals" in turn.chief().facts
 
 
-def test_a_choice_that_the_person_made_is_a_decision_even_without_a_prompt() -> None:
+def test_a_choice_of_the_person_is_a_decision_even_without_a_prompt() -> None:
     turn = Turn().use("AskUserQuestion", {"questions": []}, 'User has answered: "Which queue should it use?"="SQLite"')
     assert [seen.title for seen in turn.observed() if seen.type == "decision"] == ["Which queue should it use: SQLite"]
 
 
-def test_the_same_turn_gives_the_same_observations_and_is_left_as_it_was() -> None:
+def test_the_same_turn_gives_the_same_observations_and_is_not_changed() -> None:
     turn, other = mended(), mended()
     first = turn.observed()
     assert turn.events == other.events
     assert digest(first) == digest(other.observed()) == digest(turn.observed())
 
 
-def test_what_a_request_names_exactly_can_be_searched_for() -> None:
+def test_exact_names_in_a_request_can_be_searched_for() -> None:
     turn = (
         Turn()
         .ask("since the upgrade the job dies with E0382 in `reserve_stock`, ERR_STOCK_LOCK in the log")

@@ -33,12 +33,12 @@ def test_a_changed_file_is_found_in_the_arguments_of_many_tools(tool: str, argum
 
 
 @pytest.mark.parametrize("command", ["cat src/a.py", "sed -n '1,80p' src/a.py", "head -20 src/a.py | grep def"])
-def test_a_file_that_a_shell_read_is_a_file_read(command: str) -> None:
+def test_a_file_that_a_shell_command_reads_counts_as_read(command: str) -> None:
     seen = Turn().ask("what does it greet with?").run(command).say("It greets with the name of the customer.").chief()
     assert (seen.files_read, seen.files_modified) == (("src/a.py",), ())
 
 
-def test_an_edit_that_failed_changed_nothing() -> None:
+def test_a_failed_edit_does_not_count_as_a_change() -> None:
     turn = (
         Turn()
         .ask("improve the greeting")

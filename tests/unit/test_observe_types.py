@@ -45,7 +45,7 @@ def types(turn: Turn) -> list[str]:
         ("Never log personal data", "Never log personal data"),
     ],
 )
-def test_what_a_person_lays_down_is_a_decision_and_the_whole_turn(said: str, title: str) -> None:
+def test_a_rule_that_a_person_states_is_the_only_observation_of_its_turn(said: str, title: str) -> None:
     seen = only(Turn().ask(said).say(NOTED))
     assert (seen.type, seen.title) == ("decision", title)
 
@@ -83,7 +83,7 @@ def test_the_reason_of_a_decision_is_a_fact_and_not_its_title(said: str, title: 
         "I went with a queue instead of a cron job because bursts are common.",
     ],
 )
-def test_what_an_agent_says_that_it_chose_is_a_decision(answer: str) -> None:
+def test_a_choice_that_an_agent_states_is_a_decision(answer: str) -> None:
     assert only(Turn().ask("what about the open point of the meeting").say(answer)).type == "decision"
 
 
@@ -112,19 +112,19 @@ def test_what_an_agent_says_that_it_chose_is_a_decision(answer: str) -> None:
         ),
     ],
 )
-def test_an_answer_to_a_choice_is_the_decision_and_nothing_repeats_it(question: str, answer: str, title: str) -> None:
+def test_an_answer_to_a_choice_is_the_only_decision(question: str, answer: str, title: str) -> None:
     seen = only(Turn().ask(question).say(answer))
     assert (seen.type, seen.title) == ("decision", title)
 
 
-def test_what_goes_with_a_choice_is_among_its_facts() -> None:
+def test_the_details_of_a_choice_are_its_facts() -> None:
     answer = "I recommend S3 over local disks because two hosts write. We'll use lifecycle rules to keep it small."
     seen = only(Turn().ask("Where should uploads go? S3 or the disk?").say(answer))
     assert (seen.type, seen.title) == ("decision", "S3 over local disks")
     assert any("two hosts write" in fact for fact in seen.facts) and any("lifecycle rules" in fact for fact in seen.facts)
 
 
-def test_edits_that_only_carry_a_choice_out_are_told_by_the_choice() -> None:
+def test_edits_that_only_carry_out_a_choice_are_not_observed_twice() -> None:
     seen = only(
         Turn().ask("Let's use ruff instead of flake8 because it is faster").edit("lint.py").say("Replaced flake8 with ruff.")
     )
@@ -142,7 +142,7 @@ def test_edits_that_only_carry_a_choice_out_are_told_by_the_choice() -> None:
         ),
     ],
 )
-def test_a_reasoned_choice_stands_beside_other_work(prompt: str, answer: str) -> None:
+def test_a_choice_with_a_reason_is_observed_beside_other_work(prompt: str, answer: str) -> None:
     assert types(Turn().ask(prompt).edit("api/a.py").say(answer)) == ["feature", "decision"]
 
 
@@ -157,7 +157,7 @@ def test_a_reasoned_choice_stands_beside_other_work(prompt: str, answer: str) ->
         ("let's make both a constant", "Added two constants to the registry."),
     ],
 )
-def test_a_detail_of_an_edit_is_no_decision(prompt: str, answer: str) -> None:
+def test_a_detail_of_an_edit_is_not_a_decision(prompt: str, answer: str) -> None:
     assert "decision" not in types(Turn().ask(prompt).edit("shop/a.py").say(answer))
 
 
@@ -169,7 +169,7 @@ def test_a_detail_of_an_edit_is_no_decision(prompt: str, answer: str) -> None:
         ("let's see whether it works now", "It works in both browsers now, as far as I can tell."),
     ],
 )
-def test_talk_that_settles_nothing_is_no_decision(prompt: str, answer: str) -> None:
+def test_talk_without_a_conclusion_is_not_a_decision(prompt: str, answer: str) -> None:
     assert "decision" not in types(Turn().ask(prompt).say(answer))
 
 
@@ -189,11 +189,11 @@ def test_talk_that_settles_nothing_is_no_decision(prompt: str, answer: str) -> N
         "Our convention is to prefix private modules with an underscore",
     ],
 )
-def test_how_things_are_always_done_is_a_pattern(said: str) -> None:
+def test_a_statement_about_how_things_are_always_done_is_a_pattern(said: str) -> None:
     assert only(Turn().ask(said).say("Got it, I will follow that.")).type == "pattern"
 
 
-def test_an_answer_that_tells_the_convention_is_a_pattern() -> None:
+def test_an_answer_that_states_the_convention_is_a_pattern() -> None:
     answer = "The convention is that every error code starts with the module name, like AUTH_001."
     assert only(Turn().ask("what is the convention for error codes here?").say(answer)).type == "pattern"
 
@@ -201,12 +201,12 @@ def test_an_answer_that_tells_the_convention_is_a_pattern() -> None:
 @pytest.mark.parametrize(
     "answer", ["Added the version to every event.", "Added it to the bus. Every event must carry a version now."]
 )
-def test_what_edits_were_for_is_no_pattern(answer: str) -> None:
+def test_the_purpose_of_edits_is_not_a_pattern(answer: str) -> None:
     turn = Turn().ask("all events should contain the version").edit("events.py").say(answer)
     assert "pattern" not in types(turn)
 
 
-def test_an_answer_that_only_confirms_what_was_laid_down_adds_nothing() -> None:
+def test_an_answer_that_only_confirms_a_rule_adds_nothing() -> None:
     turn = (
         Turn()
         .ask("We decided to return typed errors from handlers")
@@ -248,13 +248,13 @@ def test_a_cause_that_answers_a_complaint_is_a_diagnosis(prompt: str, answer: st
     assert cause in " ".join((seen.title, *seen.facts)) and seen.facts
 
 
-def test_a_cause_that_is_all_that_was_said_is_the_fact_under_its_symptom() -> None:
+def test_a_cause_alone_is_a_fact_under_its_symptom() -> None:
     seen = only(Turn().ask("the app crashes on Android 14").say("It crashes because a permission is missing."))
     assert seen.title == "The app crashes on Android 14"
     assert seen.facts == ("It crashes because a permission is missing.",)
 
 
-def test_a_reason_that_explains_no_trouble_is_no_diagnosis() -> None:
+def test_a_reason_without_a_problem_is_not_a_diagnosis() -> None:
     turn = (
         Turn().ask("how does the importer find duplicates?").say("It hashes each row, because ids are reused by the vendor.")
     )
@@ -275,7 +275,7 @@ def mended(prompt: str, answer: str) -> Observation:
     )
 
 
-def test_a_mended_check_keeps_the_telling_line_the_cause_and_the_counts() -> None:
+def test_a_fixed_check_keeps_the_error_line_the_cause_and_the_counts() -> None:
     seen = mended("Fix the payment bug", "Fixed: the card was charged before it was renewed.")
     assert (seen.type, seen.title) == ("bug-fix", "Fix the payment bug")
     assert "npm test failed: Error: ERR_CARD_STALE card expired" in seen.facts
@@ -283,13 +283,13 @@ def test_a_mended_check_keeps_the_telling_line_the_cause_and_the_counts() -> Non
     assert "npm test failed at first and passed in the end (7 passed)" in seen.facts
 
 
-def test_how_it_was_before_is_told_beside_what_was_done() -> None:
+def test_the_previous_state_is_a_fact_beside_the_change() -> None:
     seen = mended("Fix the payment bug", "Fixed the renewal of stale cards. The card was charged before it was renewed.")
     assert seen.title == "Fixed the renewal of stale cards"
     assert "The card was charged before it was renewed." in seen.facts
 
 
-def test_a_complaint_with_a_plea_is_titled_by_what_was_mended() -> None:
+def test_a_complaint_with_a_request_is_titled_by_the_fix() -> None:
     seen = mended(
         "The checkout fails with ERR_CARD_STALE, please fix it", "It works again. The clock was read in the wrong zone."
     )
@@ -297,7 +297,7 @@ def test_a_complaint_with_a_plea_is_titled_by_what_was_mended() -> None:
     assert "The clock was read in the wrong zone." in seen.facts
 
 
-def test_a_title_does_not_tell_that_the_tests_pass() -> None:
+def test_a_title_does_not_say_that_the_tests_pass() -> None:
     assert (
         mended("payments break", "I fixed the renewal of stale cards and all tests pass.").title
         == "Fixed the renewal of stale cards"
@@ -317,7 +317,7 @@ def test_a_title_does_not_tell_that_the_tests_pass() -> None:
     ],
 )
 @pytest.mark.parametrize("also", ["", "shop/a.py"])
-def test_writing_tests_is_a_test_though_the_code_gave_way(prompt: str, also: str) -> None:
+def test_writing_tests_is_a_test_even_if_code_changed_too(prompt: str, also: str) -> None:
     turn = Turn().ask(prompt).edit("tests/test_a.py")
     turn = turn.edit(also) if also else turn
     seen = turn.run("pytest", "8 passed in 1s").say("Added 5 cases for it.").chief()
@@ -328,7 +328,7 @@ def test_writing_tests_is_a_test_though_the_code_gave_way(prompt: str, also: str
 @pytest.mark.parametrize(
     "prompt", ["run the test suite", "do all tests pass?", "please run pytest", "check that the tests are green"]
 )
-def test_a_run_that_was_asked_for_is_a_test_with_its_counts(prompt: str) -> None:
+def test_a_requested_test_run_is_a_test_with_its_counts(prompt: str) -> None:
     seen = (
         Turn()
         .ask(prompt)
@@ -345,7 +345,7 @@ def test_a_run_that_was_asked_for_is_a_test_with_its_counts(prompt: str) -> None
     ["package.json", ".github/workflows/ci.yml", "Dockerfile", "pyproject.toml", "tsconfig.json", ".env.example",
      ".vscode/settings.json", "config/app.yaml", "docker-compose.yml", "renovate.json"],
 )  # fmt: skip
-def test_a_change_of_files_that_configure_is_config(path: str) -> None:
+def test_a_change_of_configuration_files_is_config(path: str) -> None:
     assert types(Turn().ask("bring this up to date please").edit(path).say("Updated the version and the timeout.")) == [
         "config"
     ]
@@ -360,7 +360,7 @@ def test_a_change_of_files_that_configure_is_config(path: str) -> None:
         "Increase the memory limit in docker-compose.yml",
     ],
 )
-def test_setting_something_in_a_file_that_configures_is_config(prompt: str) -> None:
+def test_setting_a_value_in_a_configuration_file_is_config(prompt: str) -> None:
     assert types(Turn().ask(prompt).say("Done, it is set.")) == ["config"]
     assert types(Turn().ask(prompt).edit("src/defaults.py").say("Done, it is set.")) == ["config"]
 
@@ -376,14 +376,14 @@ def test_setting_something_in_a_file_that_configures_is_config(prompt: str) -> N
         ("create an endpoint for refunds", "feature"),
     ],
 )
-def test_the_verb_of_a_request_tells_its_type(prompt: str, kind: str) -> None:
+def test_the_verb_of_a_request_decides_its_type(prompt: str, kind: str) -> None:
     assert types(Turn().ask(prompt).edit("shop/a.py").say("Done.")) == [kind]
 
 
 @pytest.mark.parametrize(
     "prompt", ["what does the flag --fast do?", "explain the auth middleware", "Which files configure the linter?"]
 )
-def test_a_question_that_reading_answers_is_a_discovery(prompt: str) -> None:
+def test_a_question_that_is_answered_by_reading_is_a_discovery(prompt: str) -> None:
     turn = (
         Turn()
         .ask(prompt)

@@ -43,11 +43,11 @@ def test_an_entry_matches_its_example_and_not_its_counterexample(table: PhraseTa
 
 
 @pytest.mark.parametrize(("table", "name"), ENTRIES)
-def test_a_list_holds_nothing_twice(table: PhraseTable, name: str) -> None:
+def test_a_list_has_no_duplicates(table: PhraseTable, name: str) -> None:
     assert [text for text, count in Counter(items(table.entries[name])).items() if count > 1] == []
 
 
-def test_no_pattern_stands_in_two_entries() -> None:
+def test_no_pattern_is_in_two_entries() -> None:
     patterns = Counter(entry.pattern for table in TABLES.values() for entry in table.entries.values() if entry.pattern)
     assert [pattern for pattern, count in patterns.items() if count > 1] == []
 

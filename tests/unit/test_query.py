@@ -27,7 +27,7 @@ SPOKEN = {
 
 
 @pytest.mark.parametrize("question", SPOKEN)
-def test_a_time_that_is_spoken_of_is_understood(question: str) -> None:
+def test_a_time_in_words_is_understood(question: str) -> None:
     (window,) = find_time_windows(question, NOW)
     start, end = SPOKEN[question]
     assert (window.start, window.end) == (ms(start), ms(end))
@@ -39,7 +39,7 @@ def test_a_time_that_is_spoken_of_is_understood(question: str) -> None:
 @pytest.mark.parametrize(
     "question", ["you may fail", "march on", "the sun", "31 February 2024", "version 2.13.0", "", "5 of 7"]
 )
-def test_what_is_no_time_is_none(question: str) -> None:
+def test_text_that_is_not_a_time_gives_none(question: str) -> None:
     assert find_time_windows(question, NOW) == ()
 
 
@@ -60,14 +60,14 @@ def test_weeks_ago_are_around_then() -> None:
     assert window.fit(NOW - 60 * DAY) < 0.01
 
 
-def test_nearer_fits_better() -> None:
+def test_a_nearer_time_fits_better() -> None:
     (window,) = find_time_windows("on 7 May 2023", NOW)
     fits = [window.fit(ms("2023-05-07") + days * DAY) for days in (0, 2, 4, 8, 16)]
     assert fits == sorted(fits, reverse=True)
     assert len(set(fits)) == len(fits)
 
 
-def test_names_are_told_from_how_a_sentence_begins() -> None:
+def test_names_are_distinguished_from_the_first_word_of_a_sentence() -> None:
     assert parse("What did Caroline tell Melanie").names == {"carolin", "melani"}
     assert parse("Restart the server").names == frozenset()
 
@@ -86,7 +86,7 @@ def test_names_are_told_from_how_a_sentence_begins() -> None:
         ("", ""),
     ],
 )
-def test_only_plain_words_have_a_meaning(question: str, meaning: str) -> None:
+def test_only_plain_words_are_embedded(question: str, meaning: str) -> None:
     """Identifiers match by text, and beside what must occur literally nothing may be found by meaning."""
     assert parse(question).plain_words == meaning
 
@@ -100,7 +100,7 @@ def test_only_plain_words_have_a_meaning(question: str, meaning: str) -> None:
         ("the login in src/auth.ts fails", ("login", "fail"), (("src", "auth", "ts"),)),
     ],
 )
-def test_an_identifier_that_occurs_whole_is_not_sought_by_its_parts(question: str, terms: object, wholes: object) -> None:
+def test_an_identifier_that_occurs_whole_is_not_searched_by_its_parts(question: str, terms: object, wholes: object) -> None:
     asked = parse(question)
     narrowed = asked.without_identifier_parts(lambda whole: True)
     assert (narrowed.terms, narrowed.optional_phrases) == (terms, wholes)

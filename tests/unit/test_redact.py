@@ -1,4 +1,4 @@
-"""Secrets are taken out before anything is stored, and nothing else is. Every secret here is made up on the spot."""
+"""Secrets, and nothing else, are redacted before storage. Every secret here is generated when the tests run."""
 
 import base64
 import sqlite3
@@ -21,7 +21,7 @@ LETTERS = string.ascii_letters + string.digits
 
 
 def made_up(length: int, alphabet: str = LETTERS) -> str:
-    """A string that looks random, is always the same and belongs to nobody."""
+    """A string that looks random, is always the same and is not a real secret."""
     return "".join(alphabet[(place * place * 7 + place * 3 + 11) % len(alphabet)] for place in range(length))
 
 
@@ -31,7 +31,7 @@ HEADER = base64.urlsafe_b64encode(b'{"alg":"HS256"}').decode().rstrip("=")
 CLAIMS = base64.urlsafe_b64encode(b'{"sub":"nobody"}').decode().rstrip("=")
 LOGIN = base64.b64encode(b"nobody:a made up password").decode()
 
-# rule -> texts; what stands between the angle brackets is the secret
+# rule -> texts; the secret is between the angle brackets
 SECRETS = {
     "anthropic-key": [f"key <sk-ant-api03-{made_up(40)}>.", f'{{"env": "A=1\\n<sk-ant-api03-{made_up(40)}>"}}'],
     "openai-key": [f"OPENAI=<sk-proj-{made_up(40)}>", f"<sk-{made_up(48)}>"],
@@ -75,7 +75,7 @@ SECRETS = {
 TEXTS = [(rule, text) for rule, texts in SECRETS.items() for text in texts]
 
 
-def test_every_rule_that_is_tried_exists() -> None:
+def test_every_rule_in_the_examples_exists() -> None:
     assert set(SECRETS) <= set(RULES)
 
 
@@ -128,7 +128,7 @@ def test_redacting_again_changes_nothing(rule: str, text: str) -> None:
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4",
     ],
 )  # fmt: skip
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_text_that_is_not_a_secret_stays(text: str) -> None:
     counts: Counter[str] = Counter()
     assert redact(text, counts) == text
     assert not counts
@@ -142,14 +142,14 @@ def test_every_secret_of_a_text_is_found_and_counted() -> None:
     assert counts == {"github-token": 3, "anthropic-key": 1}
 
 
-def test_two_private_keys_are_two_and_what_lies_between_stays() -> None:
+def test_two_private_keys_are_two_secrets_and_the_text_between_them_stays() -> None:
     key = f"-----BEGIN PRIVATE KEY-----\n{made_up(64)}\n-----END PRIVATE KEY-----"
     counts: Counter[str] = Counter()
     assert redact(f"{key} between {key}", counts) == "[REDACTED:private-key] between [REDACTED:private-key]"
     assert counts == {"private-key": 2}
 
 
-def test_every_string_inside_a_value_is_looked_at() -> None:
+def test_every_string_inside_a_value_is_redacted() -> None:
     secret = f"ghp_{made_up(36)}"
     counts: Counter[str] = Counter()
     value = {"command": f"echo {secret}", "more": [{"env": [secret, 5, None, True]}], "n": 1.5}
@@ -195,11 +195,11 @@ def test_a_secret_is_stored_nowhere(person: Person, place: str) -> None:
     assert "[REDACTED:github-token]" in stored
 
 
-def test_a_session_says_what_was_taken_out_of_it(person: Person) -> None:
+def test_a_session_reports_its_redactions(person: Person) -> None:
     assert '"redactions": "{\\"github-token\\":1}"' in _archive(person, "a prompt")
 
 
-def test_a_queued_prompt_with_a_secret_is_one_event_though_the_log_is_read_in_between(person: Person) -> None:
+def test_a_queued_prompt_with_a_secret_is_one_event_even_if_the_log_is_read_in_between(person: Person) -> None:
     claude = Claude()
     log = write(person.claude_log(claude.session), [claude.prompt("log in"), claude.calls("Bash", "call")])
     queued = {"type": "queue-operation", "sessionId": claude.session, "timestamp": "2026-02-01T00:00:05.000Z"}
@@ -211,23 +211,23 @@ def test_a_queued_prompt_with_a_secret_is_one_event_though_the_log_is_read_in_be
     ):
         append(log, record)
         person.sync()
-        assert SECRET not in _remembered(person.realm)
+        assert SECRET not in _cursor_state(person.realm)
     stored = "\n".join(contents(person.realm, person.home))
     assert stored.count("use [REDACTED:github-token]") == 1
     assert '"redactions": "{\\"github-token\\":1}"' in stored
 
 
-def _remembered(realm: Path) -> str:
-    """What reading on will know of the lines before."""
+def _cursor_state(realm: Path) -> str:
+    """The stored state with which the next sync continues reading."""
     with closing(sqlite3.connect(archive_path(realm))) as archive:
         return "\n".join(str(row) for row in archive.execute("SELECT state FROM cursor"))
 
 
-def test_whoever_wants_everything_kept_gets_it(person: Person) -> None:
+def test_with_redaction_off_everything_is_stored(person: Person) -> None:
     assert SECRET in _archive(person, "a prompt", redact=False)
 
 
-def test_these_secrets_are_in_no_file_as_they_are() -> None:
-    """So that nobody who scans this repository for secrets is alarmed."""
+def test_this_file_does_not_contain_its_example_secrets() -> None:
+    """So that a scan of this repository for secrets raises no alarm."""
     source = Path(__file__).read_text("utf-8")
     assert SECRET not in source

@@ -52,7 +52,7 @@ def test_arguments_must_be_an_object(arguments: object) -> None:
         Find.parse(arguments)
 
 
-def test_what_a_surface_could_not_read_is_raised_as_it_is() -> None:
+def test_an_error_from_a_surface_is_raised_unchanged() -> None:
     with pytest.raises(BadRequest, match="the body must be a JSON object"):
         Find.parse(BadRequest("the body must be a JSON object"))
 
@@ -61,7 +61,7 @@ def test_null_means_the_default() -> None:
     assert Find.parse({"words": " a ", "count": None, "tags": None}) == Find("a", 3, "up", None, False)
 
 
-def test_the_schema_says_what_the_checks_do() -> None:
+def test_the_schema_agrees_with_the_checks() -> None:
     assert schema_of(Find) == {
         "type": "object",
         "properties": {

@@ -1,4 +1,4 @@
-"""A port that serves JSON-RPC, where the system refuses what a connection needs."""
+"""The JSON-RPC port when the system cannot provide a thread or a valid socket for a connection."""
 
 import socket
 import threading
@@ -14,7 +14,7 @@ from recollect.surfaces.rpc.tcp import RpcListener, listen
 from tests.e2e.processes import until
 from tests.rpc_server import RpcSocket
 
-TOO_MUCH = 1 << 46  # bytes of a stack: no system gives a thread that
+HUGE_STACK = 1 << 46  # bytes: no system gives a thread such a stack
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def listener(tmp_path: Path) -> Iterator[RpcListener]:
 
 @contextmanager
 def no_threads() -> Iterator[None]:
-    usual = threading.stack_size(TOO_MUCH)
+    usual = threading.stack_size(HUGE_STACK)
     try:
         yield
     finally:
         threading.stack_size(usual)
 
 
-def test_who_comes_while_there_are_no_threads_is_let_go_and_the_next_is_served(listener: RpcListener) -> None:
+def test_a_connection_is_closed_when_no_thread_can_start_and_the_next_is_served(listener: RpcListener) -> None:
     with no_threads():
         for _ in range(3):
             with RpcSocket(listener.port, None) as refused:
@@ -42,8 +42,8 @@ def test_who_comes_while_there_are_no_threads_is_let_go_and_the_next_is_served(l
         assert len(listener._connections) == 1
 
 
-def test_a_connection_that_breaks_at_its_beginning_is_forgotten(listener: RpcListener) -> None:
-    """Each that stayed would be one less of those that may be served. A pair has no TCP whose ways could be set."""
+def test_a_connection_that_breaks_at_its_start_is_removed(listener: RpcListener) -> None:
+    """A connection that stayed would use up one of the allowed connections. A socket pair has no TCP options to set."""
     here, there = socket.socketpair()
     with here:
         listener._start_connection(there)

@@ -1,4 +1,4 @@
-"""What a runner is given, and what it makes of it."""
+"""The input of a runner, and its output."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -15,14 +15,14 @@ from tests.conftest import Person
 from tests.live_processes import new_session, open_sessions, runner_with_output, turn_request
 
 
-def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None, None]:
-    given = Assignment(session="1", prompt=prompt, cancel=cancel, folder=person.home)
-    return recall(LiveRealm(person.settings(), "main"), given)
+def recall_outputs(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None, None]:
+    assignment = Assignment(session="1", prompt=prompt, cancel=cancel, folder=person.home)
+    return recall(LiveRealm(person.settings(), "main"), assignment)
 
 
 def test_recall_ends_when_it_is_cancelled(person: Person) -> None:
     cancel = Cancel()
-    outputs = asked(person, "where is the anchor", cancel)
+    outputs = recall_outputs(person, "where is the anchor", cancel)
     assert isinstance(next(outputs), ToolCall)
     cancel.set()
     with pytest.raises(RecollectError):
@@ -30,30 +30,30 @@ def test_recall_ends_when_it_is_cancelled(person: Person) -> None:
 
 
 def test_recall_answers_a_prompt_that_is_not_a_question(person: Person) -> None:
-    called, returned, said = asked(person, "?", Cancel())
-    assert isinstance(called, ToolCall)
-    assert returned == ToolResult("recall-1", "nothing found")
-    assert said == AnswerText("A question has at least 2 characters.")
+    call, result, answer = recall_outputs(person, "?", Cancel())
+    assert isinstance(call, ToolCall)
+    assert result == ToolResult("recall-1", "nothing found")
+    assert answer == AnswerText("A question has at least 2 characters.")
 
 
 @pytest.mark.parametrize(
-    ("code", "complaint", "words"),
+    ("code", "stderr", "message"),
     [
         (3, "", "'agent' exited with code 3."),
         (-9, " \n", "'agent' was ended by signal 9."),
         (1, "at first\nno \x1b[31mluck\x07\n\n", "'agent' exited with code 1: no [31mluck"),
     ],
 )
-def test_a_failed_program_is_described_by_a_printable_sentence(code: int, complaint: str, words: str) -> None:
-    assert failure_message("agent", describe_exit(code), complaint) == words
+def test_a_failed_program_is_described_by_a_printable_sentence(code: int, stderr: str, message: str) -> None:
+    assert failure_message("agent", describe_exit(code), stderr) == message
 
 
 @pytest.mark.parametrize("turns", [0, 1, 5, 12])
 def test_a_runner_gets_the_history_newest_first(tmp_path: Path, turns: int) -> None:
-    told: list[str] = []
+    history: list[str] = []
 
-    def remember(given: Assignment) -> Generator[Output, None, None]:
-        told.extend(message["content"] for message in given.history())
+    def remember(assignment: Assignment) -> Generator[Output, None, None]:
+        history.extend(message["content"] for message in assignment.history())
         yield from ()
 
     sessions = open_sessions(tmp_path, Backend.SQLITE, "one")
@@ -62,4 +62,4 @@ def test_a_runner_gets_the_history_newest_first(tmp_path: Path, turns: int) -> N
         sessions.run(session, turn_request(f"prompt {turn}", runner_with_output()))
     sessions.run(session, turn_request("now", remember))
     sessions.close()
-    assert told == [text for turn in reversed(range(turns)) for text in ("", f"prompt {turn}")]
+    assert history == [text for turn in reversed(range(turns)) for text in ("", f"prompt {turn}")]

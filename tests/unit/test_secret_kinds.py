@@ -10,29 +10,29 @@ from secret_kinds import KINDS
 
 from recollect.redact import find_secret_texts, redact
 
-SHARE = 0.9  # of the kinds that others know
+MIN_SHARE = 0.9  # of the kinds that other scanners know
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_nine_in_ten_kinds_that_others_know_are_taken_out_everywhere(seed: int) -> None:
+def test_nine_in_ten_kinds_that_other_scanners_know_are_redacted_everywhere(seed: int) -> None:
     known = {name for name, kind in KINDS.items() if kind.known}
     misses = {name for name in missed(seed) if name in known}
-    assert len(misses) <= (1 - SHARE) * len(known), sorted(misses)
+    assert len(misses) <= (1 - MIN_SHARE) * len(known), sorted(misses)
 
 
 OURS = [name for name, kind in KINDS.items() if not kind.known]
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_kind_that_only_we_know_is_taken_out_everywhere(name: str) -> None:
-    """Of five values one may be missed: one in a hundred passwords of letters alone happens to look like a word."""
+def test_a_kind_that_only_recollect_knows_is_redacted_everywhere(name: str) -> None:
+    """One value in five may be missed: one in a hundred passwords of letters alone looks like a word."""
     rng = random.Random(7)
     for context in CONTEXTS:
         taken = [is_taken_out(*planted(KINDS[name], context, rng)) for _ in range(5)]
         assert taken.count(False) <= 1, context
 
 
-KEPT = (
+NOT_SECRETS = (
     "PWD=/home/anna/projects/app",
     "token = next_token(stream)",
     "password = os.environ['DB_PASSWORD']",
@@ -49,13 +49,13 @@ KEPT = (
 )
 
 
-@pytest.mark.parametrize("text", KEPT)
-def test_what_is_no_secret_stays(text: str) -> None:
+@pytest.mark.parametrize("text", NOT_SECRETS)
+def test_text_that_is_not_a_secret_stays(text: str) -> None:
     assert redact(text) == text
 
 
-def test_ordinary_code_has_next_to_no_secrets() -> None:
-    """Python's own standard library: what is taken out of it are examples of secrets in its documentation."""
+def test_ordinary_code_has_almost_no_redactions() -> None:
+    """Python's standard library; its only redactions are examples of secrets in its documentation."""
     folder = Path(sysconfig.get_path("stdlib"))
     texts = [
         text for _, text in ordinary([folder / "json", folder / "http", folder / "email", folder / "asyncio"], 5_000_000)

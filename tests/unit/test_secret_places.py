@@ -1,4 +1,4 @@
-"""Where people have secrets: files, commands and headers of many formats, and text that is no secret beside them."""
+"""Secrets in files, commands and headers of many formats, and similar text that is not a secret."""
 
 import base64
 import json
@@ -59,7 +59,7 @@ PLACES = {
 }  # fmt: skip
 
 
-def filled(place: str, seed: int) -> tuple[str, str]:
+def text_with_secret(place: str, seed: int) -> tuple[str, str]:
     """A text with a secret in it, and the secret."""
     rng = random.Random(f"{place} {seed}")
     password, key = ("7" + "".join(rng.choices(SIGNS, k=length)) for length in (15, 39))
@@ -69,17 +69,17 @@ def filled(place: str, seed: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_secret_is_taken_out_where_people_have_them(place: str) -> None:
-    left = [text for text, secret in (filled(place, seed) for seed in range(20)) if secret in redact(text)]
+def test_a_secret_is_redacted_in_every_usual_place(place: str) -> None:
+    left = [text for text, secret in (text_with_secret(place, seed) for seed in range(20)) if secret in redact(text)]
     assert left == []
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("depth", [1, 2])
-def test_a_secret_is_taken_out_of_json_inside_json(place: str, depth: int) -> None:
-    """As arguments of a tool are logged: a text with escaped quotes and newlines, once and twice."""
+def test_a_secret_is_redacted_in_json_inside_json(place: str, depth: int) -> None:
+    """As the arguments of a tool are logged: with quotes and newlines escaped once or twice."""
     for seed in range(5):
-        text, secret = filled(place, seed)
+        text, secret = text_with_secret(place, seed)
         arguments = text
         for _ in range(depth):
             arguments = json.dumps({"input": arguments})
@@ -87,13 +87,13 @@ def test_a_secret_is_taken_out_of_json_inside_json(place: str, depth: int) -> No
 
 
 @pytest.mark.parametrize("newline", ["\n", "\\n", "\\\\n", "\\r\\n", "\n    ", '\\n" +\n  "', "\n   12\t"])
-def test_a_private_key_is_taken_out_however_its_lines_are_broken(newline: str) -> None:
+def test_a_private_key_is_redacted_however_its_lines_are_broken(newline: str) -> None:
     lines = ["".join(random.Random(number).choices(SIGNS, k=64)) for number in range(4)]
     key = newline.join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
     assert redact(f"before {key} after") == "before [REDACTED:private-key] after"
 
 
-KEPT = [
+NOT_SECRETS = [
     "2026-07-08T05:53:31Z PASS: tasks/test_task_dep_env_2",
     "--- PASS: TestChunkJSONL_OversizedLineInMiddle (0.00s)",
     '"sessionKey": "agent:main:subagent:7d0e5f7c-3b52-4a6e-9f0a-0d6c3a1b2c4d"',
@@ -122,8 +122,8 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("text", KEPT)
-def test_what_only_stands_where_a_secret_could_stays(text: str) -> None:
+@pytest.mark.parametrize("text", NOT_SECRETS)
+def test_a_plain_value_in_the_place_of_a_secret_stays(text: str) -> None:
     assert redact(text) == text
 
 
@@ -135,13 +135,13 @@ REPEATED = [
 
 @pytest.mark.parametrize("part", REPEATED)
 def test_a_repetition_takes_time_in_proportion_to_its_length(part: str) -> None:
-    """Sixteen times as much takes sixteen times as long; a rule that looks back or ahead without an end takes 256 times."""
+    """Sixteen times the text takes sixteen times the time; a rule with unlimited lookaround takes 256 times."""
 
     def seconds(size: int) -> float:
         text = part * (size // len(part))
-        began = time.process_time()
+        started = time.process_time()
         redact(text)
-        return time.process_time() - began
+        return time.process_time() - started
 
-    seconds(1000)  # tables are made once
+    seconds(1000)  # tables are built once
     assert seconds(1 << 20) < 60 * max(seconds(1 << 16), 0.002)

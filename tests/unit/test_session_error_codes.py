@@ -1,4 +1,4 @@
-"""An error of a live session has the codes of its kind, whatever went wrong inside."""
+"""An error of a live session has the codes of its kind, whatever its cause."""
 
 import json
 from pathlib import Path
@@ -25,9 +25,9 @@ SHARED = {
 
 
 def refusal(kind: ErrorKind, folder: Path) -> Reply:
-    """What is answered when an operation ends by such an error."""
+    """The reply of an operation that fails with an error of this kind."""
 
-    def failing(realm: LiveRealm, given: Any, clock: RequestContext) -> NoReturn:
+    def failing(realm: LiveRealm, arguments: Any, context: RequestContext) -> NoReturn:
         error = RecollectError("It went wrong.")
         error.kind = kind
         raise error
@@ -37,13 +37,13 @@ def refusal(kind: ErrorKind, folder: Path) -> Reply:
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_numbers_follow_the_word(kind: ErrorKind, tmp_path: Path) -> None:
+def test_error_numbers_follow_from_the_code_word(kind: ErrorKind, tmp_path: Path) -> None:
     reply = refusal(kind, tmp_path)
-    word, found = json.loads(reply.text)["code"], codes_of_reply(reply)
-    assert found is not None
-    assert (found.rpc, found.http, found.exit) == (NUMBERS[word], STATUSES[word], EXITS[word])
+    word, codes = json.loads(reply.text)["code"], codes_of_reply(reply)
+    assert codes is not None
+    assert (codes.rpc, codes.http, codes.exit) == (NUMBERS[word], STATUSES[word], EXITS[word])
 
 
 @pytest.mark.parametrize(("kind", "word"), SHARED.items())
-def test_what_has_no_word_of_its_own_shares_one(kind: ErrorKind, word: str, tmp_path: Path) -> None:
+def test_an_error_without_its_own_word_shares_one(kind: ErrorKind, word: str, tmp_path: Path) -> None:
     assert json.loads(refusal(kind, tmp_path).text)["code"] == word

@@ -54,7 +54,7 @@ def test_a_newer_archive_is_refused_in_a_sentence(tmp_path: Path) -> None:
         Reader(path)
 
 
-def test_something_that_is_no_archive_is_named_as_damaged(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     path.write_bytes(b"this is not a database" * 1000)
     with pytest.raises(StoreFault, match="doctor --repair"):
@@ -70,7 +70,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_one_writer_at_a_time_and_the_second_is_told_who(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_with_the_process_id_of_the_first(tmp_path: Path) -> None:
     with exclusive(tmp_path):
         assert is_held(tmp_path)
         with pytest.raises(StoreBusy, match=str(os.getpid())), exclusive(tmp_path):
@@ -79,7 +79,7 @@ def test_one_writer_at_a_time_and_the_second_is_told_who(tmp_path: Path) -> None
 
 
 @pytest.mark.process
-def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from recollect.store.lock import exclusive\n"
         "with exclusive(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -98,7 +98,7 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
     holder.stdout.close()
 
 
-def test_one_query_tells_how_far_an_archive_and_its_index_have_got(tmp_path: Path) -> None:
+def test_one_query_reads_the_watermarks_of_the_archive_and_its_index(tmp_path: Path) -> None:
     with Writer(tmp_path / "archive.db") as writer, Reader(tmp_path / "archive.db") as reader:
         assert reader.archive_state() == ArchiveState(writer.identity(), 0, 0, 0)
         with writer.transaction():

@@ -1,4 +1,4 @@
-"""The text index: what is removed is gone from it, not only from answers."""
+"""The text index: removed documents are deleted from its files, not only hidden from answers."""
 
 import shutil
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_an_event_that_is_removed_is_no_longer_in_the_index(tmp_path: Path) -> N
     assert TextIndex(tmp_path, ARCHIVE).snapshot().document_count() == 2
 
 
-def test_a_commit_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+def test_an_interrupted_commit_is_repeated(tmp_path: Path) -> None:
     """The engine wrote the list of deleted documents, and was killed before it could commit."""
     writer = TextWriter(tmp_path, ARCHIVE)
     writer.add([entry(key, "anchor") for key in range(1, 6)])
@@ -52,7 +52,7 @@ def test_a_commit_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
 
 
 def rewrite_above(realm: Path, key: int) -> None:
-    """Do what catching up with an archive does. A rebuilt index would have no `anchor`."""
+    """Replace the documents above a key, as a sync does. A rebuilt index would not contain `anchor`."""
     writer = TextWriter(realm, ARCHIVE)
     writer.remove_above(key)
     writer.add([entry(number, "again") for number in range(key + 1, 6)])

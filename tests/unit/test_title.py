@@ -71,7 +71,7 @@ def test_the_title_is_the_first_line_that_names_a_subject(prompt: str) -> None:
 
 
 @pytest.mark.parametrize("prompt", STAND_INS)
-def test_the_first_line_stands_in_where_none_names_a_subject(prompt: str) -> None:
+def test_the_first_line_is_the_title_if_no_line_names_a_subject(prompt: str) -> None:
     assert title_of(prompt) == (STAND_INS[prompt], False)
 
 
@@ -85,7 +85,7 @@ def test_a_prompt_of_any_length_gives_a_short_title(piece: str) -> None:
 @pytest.mark.parametrize(
     "title", ["New Session", "new chat", "Untitled", "New session - 2026-02-01T10:00:00.000Z", "Chat 3", "Untitled chat"]
 )
-def test_a_placeholder_is_no_title(title: str) -> None:
+def test_a_placeholder_is_not_a_title(title: str) -> None:
     assert is_placeholder(title)
 
 

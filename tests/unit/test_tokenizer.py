@@ -41,7 +41,7 @@ def package() -> Path:
     return Path(spec.origin).parent
 
 
-def test_the_weights_are_the_packages_own() -> None:
+def test_the_weights_match_those_of_the_package() -> None:
     assert (FOLDER / WEIGHTS).read_bytes() == (package() / "weights" / WEIGHTS).read_bytes()
     assert hashlib.sha256((FOLDER / WEIGHTS).read_bytes()).hexdigest() in (FOLDER / "NOTICE.md").read_text()
     assert StaticModel.name == "wordllama-256-words-1"  # another name would make every state folder embed again

@@ -1,4 +1,4 @@
-"""A turn that meets with something in the middle of it, or at its end."""
+"""Turns that are interrupted, archived or closed by another process while they run or commit."""
 
 import json
 import os
@@ -22,9 +22,9 @@ from tests.live_processes import ControlledTurn, new_session, open_sessions, run
 
 @pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
 def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveSessions]:
-    made = open_sessions(tmp_path, request.param, "one")
-    yield made
-    made.close()
+    sessions = open_sessions(tmp_path, request.param, "one")
+    yield sessions
+    sessions.close()
 
 
 @pytest.fixture
@@ -32,27 +32,27 @@ def session(sessions: LiveSessions) -> bytes:
     return sessions.create(new_session()).id
 
 
-def said(sessions: LiveSessions, session: bytes) -> list[tuple[str, str]]:
-    told = [json.loads(body) for body in sessions.history(session, 0, 100)[1]]
-    return [(message["role"], message["content"]) for message in told]
+def roles_and_texts(sessions: LiveSessions, session: bytes) -> list[tuple[str, str]]:
+    messages = [json.loads(body) for body in sessions.history(session, 0, 100)[1]]
+    return [(message["role"], message["content"]) for message in messages]
 
 
 def test_ctrl_c_during_a_commit_loses_nothing(
     sessions: LiveSessions, session: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
+    """Ctrl-C may come at any time, for example while a long answer is redacted."""
     bodies, calls = CommittedSessions.encode, iter([KeyboardInterrupt])
 
-    def interrupted(*given: Any) -> list[bytes]:
+    def interrupt_once(*arguments: Any) -> list[bytes]:
         for error in calls:
             raise error
-        return bodies(*given)
+        return bodies(*arguments)
 
-    monkeypatch.setattr(CommittedSessions, "encode", interrupted)
+    monkeypatch.setattr(CommittedSessions, "encode", interrupt_once)
     with pytest.raises(Cancelled):
         sessions.run(session, turn_request("go", runner_with_output(AnswerText("a long answer"))))
     notice = ("system_notice", "The turn was interrupted.")
-    assert said(sessions, session) == [("user", "go"), ("assistant", "a long answer"), notice]
+    assert roles_and_texts(sessions, session) == [("user", "go"), ("assistant", "a long answer"), notice]
     assert sessions.run(session, turn_request("again", runner_with_output(AnswerText("yes")))).turns == 2
 
 
@@ -61,15 +61,15 @@ def test_a_commit_that_reached_its_file_is_not_written_twice(tmp_path: Path, mon
     session = sessions.create(new_session()).id
     append, calls = Live.append, iter([KeyboardInterrupt])
 
-    def interrupted(*given: Any) -> None:
+    def interrupt_once(*arguments: Any) -> None:
         for error in calls:
             raise error
-        append(*given)
+        append(*arguments)
 
-    monkeypatch.setattr(Live, "append", interrupted)
+    monkeypatch.setattr(Live, "append", interrupt_once)
     with pytest.raises(Cancelled):
         sessions.run(session, turn_request("go", runner_with_output(AnswerText("an answer"))))
-    assert said(sessions, session) == [("user", "go"), ("assistant", "an answer")]
+    assert roles_and_texts(sessions, session) == [("user", "go"), ("assistant", "an answer")]
     sessions.close()
 
 
@@ -90,44 +90,44 @@ def test_messages_of_a_turn_are_stored_when_its_session_is_archived(sessions: Li
     sessions.archive(session)
     turn.over()
     notice = ("system_notice", "The session was archived while this turn ran.")
-    assert said(sessions, session) == [("user", "go"), ("assistant", "so far"), notice]
+    assert roles_and_texts(sessions, session) == [("user", "go"), ("assistant", "so far"), notice]
 
 
-class Deaf(ControlledTurn):
-    """A turn that does not end when it is told to."""
+class UncancellableTurn(ControlledTurn):
+    """A turn that does not end when it is cancelled."""
 
-    def _work(self, given):  # type: ignore[no-untyped-def]
+    def _work(self, assignment):  # type: ignore[no-untyped-def]
         self._begun.set()
         while (word := self._words.get()) is not None:
             yield AnswerText(str(word))
 
 
 @pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "STOP_PROGRAMS_S", 0.05)
     monkeypatch.setattr(live, "CANCEL_S", 0.1)
 
 
 @pytest.mark.parametrize("end", ["interrupt", "archive"])
 def test_a_cancelled_turn_that_does_not_end_is_closed_by_another_process(
-    sessions: LiveSessions, session: bytes, hasty: None, end: str
+    sessions: LiveSessions, session: bytes, short_waits: None, end: str
 ) -> None:
-    turn = Deaf(sessions, session, "go")
+    turn = UncancellableTurn(sessions, session, "go")
     other = open_sessions(sessions.folder, sessions.backend, "other")
     getattr(other, end)(session)
-    assert said(other, session)[0] == ("user", "go")
-    assert said(other, session)[1][0] == "system_notice"
+    assert roles_and_texts(other, session)[0] == ("user", "go")
+    assert roles_and_texts(other, session)[1][0] == "system_notice"
     if end == "interrupt":
         assert other.run(session, turn_request("again", runner_with_output(AnswerText("yes")))).turns == 2
-    before = said(other, session)
+    before = roles_and_texts(other, session)
     turn.wake()
     assert isinstance(turn.error, Cancelled)
-    assert said(other, session) == before, "what it came to later is not written over that"
+    assert roles_and_texts(other, session) == before, "the later end of the first turn does not overwrite it"
     other.close()
 
 
 def test_an_unreadable_lock_does_not_make_a_process_dead(sessions: LiveSessions, session: bytes) -> None:
-    """Without a file to be had, nobody can tell whether the process of a turn is alive."""
+    """Without a free file descriptor, another process cannot check whether the process of a turn is alive."""
     turn = ControlledTurn(sessions, session, "go")
     other = open_sessions(sessions.folder, sessions.backend, "other")
     assert other.read(session)[1] is True

@@ -1,4 +1,4 @@
-"""Values as agents write them: a time in any unit is a time, and nothing odd is one."""
+"""Values as agents write them: times in any unit are read, and invalid values are not taken for times."""
 
 import math
 from typing import Any
@@ -36,18 +36,18 @@ def test_a_time_is_the_same_however_it_was_written(written: object) -> None:
 @pytest.mark.parametrize(
     "written", [None, "", "soon", True, 0, 12, -1, math.nan, math.inf, 1e300, [], {}, "9999-99-99", "1e400"]
 )
-def test_what_is_no_time_is_none(written: object) -> None:
+def test_a_value_that_is_not_a_time_gives_none(written: object) -> None:
     assert parse_time(written) is None
 
 
 @given(st.one_of(st.integers(), st.floats(), st.text(), st.none(), st.booleans()))
-def test_any_value_is_a_time_of_the_calendar_or_none(value: object) -> None:
+def test_any_value_gives_a_valid_time_or_none(value: object) -> None:
     at = parse_time(value)
     assert at is None or EARLIEST <= at <= LATEST
 
 
 @pytest.mark.parametrize(("value", "number"), [(7, 7), (7.9, 7), (True, 0), ("7", 0), (None, 0), (math.nan, 0), (10**20, 0)])
-def test_a_count_is_a_whole_number_of_things(value: object, number: int) -> None:
+def test_a_count_is_a_whole_number(value: object, number: int) -> None:
     assert as_count(value) == number
 
 
@@ -64,10 +64,10 @@ def test_a_count_is_a_whole_number_of_things(value: object, number: int) -> None
         (None, {}),
     ],
 )
-def test_arguments_are_an_object(value: Any, arguments: dict[str, Any]) -> None:
+def test_arguments_become_an_object(value: Any, arguments: dict[str, Any]) -> None:
     assert arguments_of(value) == arguments
 
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), ({"a": [1]}, '{"a":[1]}'), (False, "false")])
-def test_anything_can_be_read(value: Any, text: str) -> None:
+def test_any_value_can_be_read(value: Any, text: str) -> None:
     assert as_text(value) == text

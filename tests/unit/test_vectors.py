@@ -121,7 +121,7 @@ def test_a_reader_follows_what_is_added(realm: Path, points: Vectors) -> None:
     assert index.nearest(extra[0], Filters(), 1, 0.0)[0].key != ROWS + 1  # a search that is running is not disturbed
 
 
-def test_what_a_crash_left_behind_is_not_read_and_is_removed(realm: Path, points: Vectors) -> None:
+def test_leftovers_of_a_crash_are_not_read_and_are_removed(realm: Path, points: Vectors) -> None:
     """Bytes that were written, but not yet counted by the head."""
     for name in ("key", "session", "value", "code-0"):
         with (realm / "vectors-events-1" / name).open("ab") as file:

@@ -1,4 +1,4 @@
-"""What counts as a word: whole and in parts, in any script, the same for what is stored and for what is asked."""
+"""Words are split the same way in stored texts and in queries: whole and in parts, in any script."""
 
 import pytest
 
@@ -6,17 +6,17 @@ from recollect.index.words import MAX_WORD_BYTES, camel_parts, is_unspaced, prep
 from recollect.search import parse
 
 
-def indexed(text: str) -> list[str]:
-    """The words under which a text can be found."""
+def indexed_words(text: str) -> list[str]:
+    """The words that the index stores for a text."""
     return words(prepare(text))
 
 
 def finds(query: str, text: str) -> bool:
-    """Whether all words of a question, or one of its runs of words, occur in a text."""
-    asked, known = parse(query), indexed(text)
-    runs = [*asked.optional_phrases, *asked.required_phrases]
-    whole = any(known[place : place + len(run)] == list(run) for run in runs for place in range(len(known)))
-    return whole or (bool(asked.terms) and set(asked.terms) <= set(known))
+    """Whether all words of a query, or one of its phrases, occur in a text."""
+    parsed, stored = parse(query), indexed_words(text)
+    phrases = [*parsed.optional_phrases, *parsed.required_phrases]
+    has_phrase = any(stored[at : at + len(phrase)] == list(phrase) for phrase in phrases for at in range(len(stored)))
+    return has_phrase or (bool(parsed.terms) and set(parsed.terms) <= set(stored))
 
 
 # ---- identifiers
@@ -65,13 +65,13 @@ def test_a_part_in_the_middle_of_a_word_is_not_a_word() -> None:
     assert not finds("auth", "author")
 
 
-def test_the_parts_of_a_name_are_noted_once_however_often_it_occurs() -> None:
+def test_the_parts_of_a_name_are_indexed_once() -> None:
     assert camel_parts("getUser getUser getUser") == "get User"
 
 
-def test_a_run_of_encoded_data_is_no_name() -> None:
+def test_encoded_data_is_not_split_into_parts() -> None:
     assert camel_parts("aB" * 100) == ""
-    assert indexed("x" * (MAX_WORD_BYTES + 1)) == []
+    assert indexed_words("x" * (MAX_WORD_BYTES + 1)) == []
 
 
 def test_plain_text_has_no_parts_to_add() -> None:
@@ -82,14 +82,14 @@ def test_plain_text_has_no_parts_to_add() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"), [("migration", "migrations"), ("failing", "failed"), ("retries", "retry"), ("query", "queries")]
+    ("query", "text"), [("migration", "migrations"), ("failing", "failed"), ("retries", "retry"), ("query", "queries")]
 )
-def test_forms_of_a_word_find_each_other(asked: str, said: str) -> None:
-    assert finds(asked, said)
+def test_inflections_of_a_word_match_each_other(query: str, text: str) -> None:
+    assert finds(query, text)
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "text"),
     [
         ("cafe", "café"),
         ("café", "cafe"),
@@ -101,12 +101,12 @@ def test_forms_of_a_word_find_each_other(asked: str, said: str) -> None:
         ("ångström", "ANGSTROM"),
     ],
 )
-def test_accents_do_not_matter_however_they_are_written(asked: str, said: str) -> None:
-    assert finds(asked, said)
+def test_accents_do_not_matter_however_they_are_written(query: str, text: str) -> None:
+    assert finds(query, text)
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "text"),
     [
         ("привет", "Привет, мир"),
         ("κόσμε", "γεια σου κόσμε"),
@@ -116,15 +116,15 @@ def test_accents_do_not_matter_however_they_are_written(asked: str, said: str) -
         ("tiếng", "tiếng Việt"),
     ],
 )
-def test_a_word_of_any_script_is_found(asked: str, said: str) -> None:
-    assert finds(asked, said)
+def test_a_word_of_any_script_is_found(query: str, text: str) -> None:
+    assert finds(query, text)
 
 
 # ---- scripts without spaces
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "text"),
     [
         ("烤箱", "请检查烤箱的温度"),
         ("温度", "请检查烤箱的温度"),
@@ -137,15 +137,15 @@ def test_a_word_of_any_script_is_found(asked: str, said: str) -> None:
         ("PostgreSQL", "PostgreSQL数据库连接失败"),
     ],
 )
-def test_a_word_inside_a_run_of_characters_is_found(asked: str, said: str) -> None:
-    assert finds(asked, said)
+def test_a_word_inside_a_run_of_characters_is_found(query: str, text: str) -> None:
+    assert finds(query, text)
 
 
 def test_characters_in_another_order_are_another_word() -> None:
     assert not finds("箱烤", "请检查烤箱的温度")
 
 
-def test_only_scripts_without_spaces_are_taken_apart() -> None:
+def test_only_scripts_without_spaces_are_split() -> None:
     assert is_unspaced("漢字") and is_unspaced("かな") and is_unspaced("한글")
     assert not is_unspaced("Ελληνικά кириллица العربية")
 
@@ -153,30 +153,30 @@ def test_only_scripts_without_spaces_are_taken_apart() -> None:
 # ---- questions
 
 
-def test_words_that_say_nothing_are_left_out_of_a_question() -> None:
+def test_stop_words_are_left_out_of_a_query() -> None:
     assert parse("how did we fix the oven").terms == parse("fix oven").terms
 
 
-def test_a_question_of_nothing_else_keeps_them() -> None:
+def test_a_query_of_stop_words_only_keeps_them() -> None:
     assert parse("what is this").terms == ("what", "is", "this")
 
 
 @pytest.mark.parametrize(
     "query", ["???", "... !!!", "🥐", '""', '"', "-", "\\", "()[]{}^~*?:", "AND OR NOT", "text:*", "a" * 4_000]
 )
-def test_no_question_is_an_error(query: str) -> None:
+def test_any_query_is_valid(query: str) -> None:
     parse(query)
 
 
-def test_a_question_of_punctuation_asks_nothing() -> None:
+def test_a_query_of_punctuation_is_empty() -> None:
     assert parse("?! ... ()").is_empty()
 
 
-def test_what_is_quoted_is_a_phrase() -> None:
-    asked = parse('oven "route is open" today')
-    assert asked.required_phrases == (tuple(words("route is open")),)
-    assert asked.terms == tuple(words("oven today"))
+def test_quoted_words_are_a_phrase() -> None:
+    parsed = parse('oven "route is open" today')
+    assert parsed.required_phrases == (tuple(words("route is open")),)
+    assert parsed.terms == tuple(words("oven today"))
 
 
-def test_a_word_asked_twice_counts_once() -> None:
+def test_a_repeated_word_counts_once() -> None:
     assert parse("oven OVEN ovens").terms == tuple(words("oven"))

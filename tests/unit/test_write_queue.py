@@ -13,41 +13,41 @@ from recollect.lenient_json import encode
 from recollect.live.event_streams import QUEUE_SIZE
 from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
-LONG = b"x" * 1_000  # of which a pipe does not hold a hundred
+LONG = b"x" * 1_000  # a pipe does not hold a hundred of them
 
 
 @contextmanager
-def outbox() -> Iterator[tuple[WriteQueue, BinaryIO]]:
-    """An outbox, and the end of the pipe that it is to be read from."""
+def write_queue() -> Iterator[tuple[WriteQueue, BinaryIO]]:
+    """A write queue, and the reading end of its pipe."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as reader:
-        box = WriteQueue(lambda line: write_all(writing, line))
-        yield box, reader
-    box.close()
+        queue = WriteQueue(lambda line: write_all(writing, line))
+        yield queue, reader
+    queue.close()
     os.close(writing)
 
 
-def test_of_what_nobody_reads_all_answers_are_kept_and_some_notices() -> None:
-    with outbox() as (box, reader):
+def test_without_a_reader_all_answers_and_some_notices_stay_queued() -> None:
+    with write_queue() as (queue, reader):
         for number in range(5 * QUEUE_SIZE):
-            box.put_progress(b"%d notice %s\n" % (number, LONG))
+            queue.put_progress(b"%d notice %s\n" % (number, LONG))
         for number in range(QUEUE_SIZE):
-            box.put_response(b"%d answer\n" % number)
-        heard = [reader.readline().split()]
-        while heard[-1][:2] != [b"%d" % (QUEUE_SIZE - 1), b"answer"]:
-            heard.append(reader.readline().split())
-    notices = [int(line[0]) for line in heard if line[1] == b"notice"]
+            queue.put_response(b"%d answer\n" % number)
+        lines = [reader.readline().split()]
+        while lines[-1][:2] != [b"%d" % (QUEUE_SIZE - 1), b"answer"]:
+            lines.append(reader.readline().split())
+    notices = [int(line[0]) for line in lines if line[1] == b"notice"]
     assert QUEUE_SIZE <= len(notices) < 2 * QUEUE_SIZE
     assert notices == sorted(notices)
-    assert [int(line[0]) for line in heard if line[1] == b"answer"] == list(range(QUEUE_SIZE))
+    assert [int(line[0]) for line in lines if line[1] == b"answer"] == list(range(QUEUE_SIZE))
 
 
-def test_a_reader_that_leaves_is_noticed_and_waited_for_no_more() -> None:
-    with outbox() as (box, reader):
+def test_a_reader_that_disconnects_is_detected_and_no_longer_waited_for() -> None:
+    with write_queue() as (queue, reader):
         reader.close()
-        box.put_response(LONG)
-        box.close(None)
-        assert isinstance(box.fault, BrokenPipeError)
+        queue.put_response(LONG)
+        queue.close(None)
+        assert isinstance(queue.fault, BrokenPipeError)
 
 
 @pytest.mark.parametrize("part", [{"a": ["\ud83d"]}, {"a": "\ud83d", "raw": msgspec.Raw(b'{"b": 1}')}, {"\udfff": 1.5}])
