@@ -62,7 +62,7 @@ def test_no_list_of_commands_is_cut(path: str, columns: int) -> None:
 
 def test_every_command_is_in_one_group() -> None:
     assert len(COMMANDS) == len(set(COMMANDS))
-    shown = CliRunner().invoke(recollect, ["--help"], terminal_width=80).output
+    help_text = CliRunner().invoke(recollect, ["--help"], terminal_width=80).output
     for title, names in GROUPS.items():
-        assert f"\n{title}:\n" in shown
-        assert all(re.search(rf"^  {name}\s", shown, re.MULTILINE) for name in names)
+        assert f"\n{title}:\n" in help_text
+        assert all(re.search(rf"^  {name}\s", help_text, re.MULTILINE) for name in names)

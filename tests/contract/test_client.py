@@ -94,12 +94,12 @@ def gate(tmp_path: Path) -> Gate:
 
 async def began(stream: Any) -> list[Any]:
     """The events of a turn until it has said something."""
-    heard: list[Any] = []
+    events: list[Any] = []
     async for event in stream:
-        heard.append(event)
+        events.append(event)
         if isinstance(event, TextDelta):
             break
-    return heard
+    return events
 
 
 # ---- sessions
@@ -166,16 +166,16 @@ def test_a_second_turn_is_refused_at_once_and_the_first_continues(talk: Callable
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         first = session.stream("patience", command=gate.command)
-        heard = await began(first)
+        events = await began(first)
         for again in (session.start_turn("x"), session.stream("x").wait(), client.session(session.id).start_turn("x")):
             error = await refused(SessionBusy, again)
             assert (error.code, error.session_id) == ("SESSION_BUSY", session.id)
         state = await session.read()
         assert (state.is_active, state.message_count) == (True, 0)
         await gate.open()
-        heard += [event async for event in first]
+        events += [event async for event in first]
         assert first.result.text == "begun\npatience"
-        assert [event.type for event in heard] == ["turn_started", "text_delta", "text_delta", "turn_completed"]
+        assert [event.type for event in events] == ["turn_started", "text_delta", "text_delta", "turn_completed"]
         assert not (await session.read()).is_active
         assert (await session.start_turn("after", command=CAT)).text == "after"
 
@@ -192,11 +192,11 @@ def test_an_interrupted_turn_ends_and_its_session_is_usable(talk: Callable[[Case
         await began(turn)
         stopped = await session.interrupt()
         assert (stopped.session_id, stopped.interrupted) == (session.id, True)
-        rest: list[Any] = []
+        remaining: list[Any] = []
         with pytest.raises(RequestCancelled) as caught:
             async for event in turn:
-                rest.append(event)
-        assert isinstance(rest[-1], TurnInterrupted)
+                remaining.append(event)
+        assert isinstance(remaining[-1], TurnInterrupted)
         assert caught.value.session_id == session.id
         with pytest.raises(RequestCancelled):
             turn.result  # noqa: B018
@@ -211,7 +211,7 @@ def test_an_unknown_session_is_not_found(talk: Callable[[Case], None]) -> None:
 
     async def case(client: Any) -> None:
         session = client.session(ABSENT)
-        for asked in (
+        for call in (
             session.read(),
             session.history(),
             session.interrupt(),
@@ -223,7 +223,7 @@ def test_an_unknown_session_is_not_found(talk: Callable[[Case], None]) -> None:
             client.archive_session(ABSENT),
             client.read_session(f"another-realm:{ABSENT}"),
         ):
-            error = await refused(SessionNotFound, asked)
+            error = await refused(SessionNotFound, call)
             assert (error.code, error.session_id) == ("SESSION_NOT_FOUND", ABSENT)
 
     talk(case)
@@ -254,7 +254,7 @@ def test_an_invalid_request_is_refused(talk: Callable[[Case], None]) -> None:
 
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
-        for asked in (
+        for call in (
             session.history(limit=1001),
             session.history(limit=0),
             session.history(offset=-1),
@@ -276,7 +276,7 @@ def test_an_invalid_request_is_refused(talk: Callable[[Case], None]) -> None:
             client.request("session/read", {}),
             client.request("session/list", {"no_such_argument": 1}),
         ):
-            assert (await refused(InvalidParams, asked)).code == "INVALID_PARAMS"
+            assert (await refused(InvalidParams, call)).code == "INVALID_PARAMS"
 
     talk(case)
 
@@ -286,12 +286,12 @@ def test_a_list_hides_archived_sessions_and_matches_all_labels(talk: Callable[[C
 
     async def case(client: Any) -> None:
         mark = f"mark [&] é={uuid.uuid4()}"
-        made = [await client.create_deferred_session(labels={"mark": mark, "n]": str(n)}) for n in range(4)]
-        await made[1].archive()
+        sessions = [await client.create_deferred_session(labels={"mark": mark, "n]": str(n)}) for n in range(4)]
+        await sessions[1].archive()
         rows = await client.list_sessions(labels={"mark": mark})
-        assert {row.session_id: row.labels["n]"] for row in rows} == {made[n].id: str(n) for n in (0, 2, 3)}
+        assert {row.session_id: row.labels["n]"] for row in rows} == {sessions[n].id: str(n) for n in (0, 2, 3)}
         found = await client.list_sessions(labels={"mark": mark, "n]": "2"})
-        assert [row.session_id for row in found] == [made[2].id]
+        assert [row.session_id for row in found] == [sessions[2].id]
         pages = [await client.list_sessions(labels={"mark": mark}, offset=offset, limit=2) for offset in (0, 2, 4)]
         assert [row for page in pages for row in page] == rows
         assert await client.list_sessions(labels={"mark": mark, "n]": "1"}) == []
@@ -376,11 +376,11 @@ def test_a_turn_that_fails_delivers_its_events_and_then_raises(talk: Callable[[C
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         turn = session.stream("x", command=["sh", "-c", "echo half; exit 4"])
-        heard: list[Any] = []
+        events_before_error: list[Any] = []
         with pytest.raises(AgentError) as caught:
             async for event in turn:
-                heard.append(event)
-        assert [event.type for event in heard] == ["turn_started", "text_delta", "turn_failed"]
+                events_before_error.append(event)
+        assert [event.type for event in events_before_error] == ["turn_started", "text_delta", "turn_failed"]
         assert caught.value.session_id == session.id
         for _ in range(2):
             await refused(AgentError, turn.wait())
@@ -416,11 +416,11 @@ def test_closing_a_stream_does_not_end_its_turn_or_pass_its_events_to_others(
             turn.result  # noqa: B018
         assert [event async for event in turn] == []
         late = session.stream("late", command=CAT)
-        heard: list[Any] = []
+        events: list[Any] = []
         with pytest.raises(SessionBusy):
             async for event in late:
-                heard.append(event)
-        assert heard == []
+                events.append(event)
+        assert events == []
         await gate.open()
 
         async def is_over() -> bool:
@@ -468,11 +468,11 @@ def test_only_one_of_twenty_concurrent_turns_of_a_session_runs_and_gets_its_even
     async def case(client: Any) -> None:
         session = await client.create_deferred_session(command=gate.command)
         streams = [client.session(session.id).stream(f"turn {n}") for n in range(20)]
-        heard: list[list[Any]] = [[] for _ in streams]
+        events_of: list[list[Any]] = [[] for _ in streams]
 
         async def listen(n: int) -> None:
             async for event in streams[n]:
-                heard[n].append(event)
+                events_of[n].append(event)
 
         listening = [asyncio.ensure_future(listen(n)) for n in range(20)]
 
@@ -482,11 +482,11 @@ def test_only_one_of_twenty_concurrent_turns_of_a_session_runs_and_gets_its_even
         await eventually(all_others_are_refused)
         await gate.open()
         outcomes = await asyncio.gather(*listening, return_exceptions=True)
-        (ran,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
+        (winner,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
         assert {type(outcome) for outcome in outcomes} == {SessionBusy, type(None)}
-        assert streams[ran].result.text == f"begun\nturn {ran}"
-        assert [event.type for event in heard[ran]] == ["turn_started", "text_delta", "text_delta", "turn_completed"]
-        assert [events for n, events in enumerate(heard) if n != ran] == [[]] * 19
+        assert streams[winner].result.text == f"begun\nturn {winner}"
+        assert [event.type for event in events_of[winner]] == ["turn_started", "text_delta", "text_delta", "turn_completed"]
+        assert [events for n, events in enumerate(events_of) if n != winner] == [[]] * 19
 
     talk(case)
 
@@ -588,11 +588,11 @@ def test_a_journey_holds_sessions_and_documents(talk: Callable[[Case], None]) ->
         added = await journey.add_document("note", title="Note", content="é", metadata={"a": [1]})
         (row,) = await journey.documents()
         assert (row.document_id, row.title) == (added.document_id, "Note")
-        whole = await journey.document(added.document_id)
-        assert (whole.content, whole.metadata, whole.journey_id) == ("é", {"a": [1]}, journey.id)
+        document = await journey.document(added.document_id)
+        assert (document.content, document.metadata, document.journey_id) == ("é", {"a": [1]}, journey.id)
         kinds = sorted(entry.entry_type for entry in await journey.timeline(limit=10))
         assert kinds == ["document", "session", "session"]
-        assert await journey.delete_document(added.document_id) == whole
+        assert await journey.delete_document(added.document_id) == document
         error = await refused(InvalidParams, journey.document(added.document_id))
         assert error.details == {"status": 404}
         assert (await journey.delete()).session_count == 2

@@ -67,16 +67,16 @@ def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -
         (sdk.Journey.link, "LinkOptions", set()),
         (sdk.Journey.add_document, "NewDocument", set()),
     ],
-    ids=lambda one: getattr(one, "__qualname__", None),
+    ids=lambda parameter: getattr(parameter, "__qualname__", None),
 )
 def test_both_sdks_take_the_same_arguments(
     function: Callable[..., Any], interface: str, only_in_typescript: set[str]
 ) -> None:
     """What is given by name in both; what is given by its place in Python may have a place there, too."""
-    given = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
-    by_name = {camel(one.name) for one in given if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    parameters = [parameter for parameter in inspect.signature(function).parameters.values() if parameter.name != "self"]
+    by_name = {camel(parameter.name) for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
     options = members(interface) - only_in_typescript
-    assert by_name <= options <= {camel(one.name) for one in given}
+    assert by_name <= options <= {camel(parameter.name) for parameter in parameters}
 
 
 def test_both_sdks_have_the_same_errors_under_the_same_codes() -> None:

@@ -129,18 +129,20 @@ def test_the_blocking_client_is_generated_from_the_async_client() -> None:
 
 def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
     """What a class offers: names, parameters, words."""
-    found: dict[str, tuple[Any, str | None]] = {}
+    members: dict[str, tuple[Any, str | None]] = {}
     for name in dir(kind):
         if name.startswith("_"):
             continue
         member = inspect.getattr_static(kind, name)
         if isinstance(member, property):
-            found[name] = (None, member.__doc__)
+            members[name] = (None, member.__doc__)
             continue
-        given = inspect.signature(getattr(kind, name)).parameters.values()
-        parameters = [(one.name, one.kind, one.default) for one in given if one.name != "self"]
-        found[name] = (parameters, inspect.getdoc(getattr(kind, name)))
-    return found
+        signature = inspect.signature(getattr(kind, name)).parameters.values()
+        parameters = [
+            (parameter.name, parameter.kind, parameter.default) for parameter in signature if parameter.name != "self"
+        ]
+        members[name] = (parameters, inspect.getdoc(getattr(kind, name)))
+    return members
 
 
 def test_every_public_name_is_listed() -> None:

@@ -97,15 +97,15 @@ def test_paging_visits_every_session_once_and_in_order(
 
 def test_a_cursor_works_with_another_limit(history: History, everything: list[Any]) -> None:
     """Rule 45."""
-    seen: list[str] = []
+    listed: list[str] = []
     cursor = None
     for limit in (1, 5, 2, 50, 50):
         page = history.data("list_sessions", **EVER, sort="asc", limit=limit, cursor=cursor)
-        seen += ids(page["sessions"])
+        listed += ids(page["sessions"])
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    assert seen == ids(everything)
+    assert listed == ids(everything)
 
 
 def test_the_same_window_in_another_notation_is_the_same_window(history: History, everything: list[Any]) -> None:
@@ -182,11 +182,11 @@ SAME_MOMENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("written", SAME_MOMENT)
-def test_a_datetime_may_have_any_offset(history: History, written: str) -> None:
+@pytest.mark.parametrize("datetime", SAME_MOMENT)
+def test_a_datetime_may_have_any_offset(history: History, datetime: str) -> None:
     """Rules 11 and 27: whatever way it is written, the canonical request tells the moment in UTC."""
     for field in ("start_datetime", "end_datetime"):
-        envelope = history.call("list_sessions", **{**EVER, field: written})
+        envelope = history.call("list_sessions", **{**EVER, field: datetime})
         assert envelope["request"][field] == "2026-02-01T00:00:00.000Z"
         assert envelope["data"]["result_count"] > 0
 
@@ -218,10 +218,10 @@ def test_labels_are_short_and_never_empty(everything: list[Any]) -> None:
 
 def test_a_list_shows_no_transcript(history: History) -> None:
     """Rule 31: titles come from prompts, everything else stays where it is."""
-    told = text_of(history.result("list_sessions", {**EVER, "limit": 50}))
-    assert LONG_LINE not in told
-    for words in ("Painted.", "all quiet on the water", "barnacle", "kelp.csv", "Use the blue paint", "Made."):
-        assert words not in told
+    text = text_of(history.result("list_sessions", {**EVER, "limit": 50}))
+    assert LONG_LINE not in text
+    for excerpt in ("Painted.", "all quiet on the water", "barnacle", "kelp.csv", "Use the blue paint", "Made."):
+        assert excerpt not in text
 
 
 # ---- what is refused
@@ -238,21 +238,21 @@ NOT_A_TIME = [
 @pytest.mark.parametrize("bad", NOT_A_TIME, ids=repr)
 def test_a_datetime_must_be_valid_and_have_an_offset(history: History, field: str, bad: Any) -> None:
     """Rules 3 and 11; matrix: datetime without timezone."""
-    given = {**EVER, field: bad}
-    envelope = history.call("list_sessions", **given)
+    arguments = {**EVER, field: bad}
+    envelope = history.call("list_sessions", **arguments)
     assert envelope["error"]["code"] == "invalid_request"
     assert envelope["error"]["details"] == {"field": field}
-    assert envelope["request"] == given
+    assert envelope["request"] == arguments
 
 
 @pytest.mark.parametrize("missing", [["start_datetime"], ["end_datetime"], ["start_datetime", "end_datetime"]])
 def test_both_datetimes_are_required(history: History, missing: list[str]) -> None:
     """Rule 11; matrix: missing datetime."""
-    given = {field: value for field, value in EVER.items() if field not in missing}
-    envelope = history.call("list_sessions", **given)
+    arguments = {field: value for field, value in EVER.items() if field not in missing}
+    envelope = history.call("list_sessions", **arguments)
     assert envelope["error"]["code"] == "invalid_request"
     assert envelope["error"]["details"] == {"field": missing[0]}
-    assert envelope["request"] == given
+    assert envelope["request"] == arguments
 
 
 @pytest.mark.parametrize(
@@ -277,11 +277,11 @@ BAD_FILTERS = [
 @pytest.mark.parametrize(("field", "bad"), BAD_FILTERS, ids=repr)
 def test_a_bad_limit_mode_sort_or_cursor_or_an_unknown_field_is_refused(history: History, field: str, bad: Any) -> None:
     """Rules 3, 10, 11 and 12; matrix: unknown field, invalid mode or sort."""
-    given = {**EVER, field: bad}
-    envelope = history.call("list_sessions", **given)
+    arguments = {**EVER, field: bad}
+    envelope = history.call("list_sessions", **arguments)
     assert envelope["error"]["code"] == "invalid_request"
     assert envelope["error"]["details"] == {"field": field}
-    assert envelope["request"] == given
+    assert envelope["request"] == arguments
     assert envelope["tool"] == "list_sessions"
 
 

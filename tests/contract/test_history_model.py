@@ -100,16 +100,16 @@ def test_a_turn_before_another_without_an_answer_ends_with_its_last_event(histor
 
 def test_search_list_and_open_agree_on_what_is_completed(history: History) -> None:
     """Rule 33: a session is completed when its latest turn is."""
-    seen = set()
+    states = set()
     for listed in history.sessions():
         session = history.open(listed["id"])
         completed = session["session"]["completed"]
-        seen.add(completed)
+        states.add(completed)
         assert completed is listed["session"]["completed"] is session["turns"][-1]["completed"]
         for turn in session["turns"]:
             assert turn["completed"] is (turn["terminal_event_id"] is not None)
         assert all(turn["completed"] for turn in session["turns"][:-1])
-    assert seen == {True, False}
+    assert states == {True, False}
 
 
 @pytest.mark.parametrize("title", [*ANSWERED, *STOPPED, *UNDER_WAY])

@@ -289,12 +289,12 @@ def test_only_events_with_a_model_or_a_tool_name_them(graph: dict[str, Any]) -> 
 def test_a_response_has_the_name_of_the_called_tool(history: History) -> None:
     """Rule 23: joined by call id."""
     events = history.events(MONITOR)
-    told = [
+    tools_and_texts = [
         (event["event"]["tool_name"], event["content"]["text"])
         for event in events
         if event["event"]["type"] == "tool_response"
     ]
-    assert told == [("Grep", "etc/monitor.toml"), ("Bash", "Exit code 3\ncat: no such file"), ("Grep", "none")]
+    assert tools_and_texts == [("Grep", "etc/monitor.toml"), ("Bash", "Exit code 3\ncat: no such file"), ("Grep", "none")]
 
 
 def test_a_known_exit_code_is_shown(history: History) -> None:
@@ -424,15 +424,15 @@ BAD_ARGUMENTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "field"), BAD_ARGUMENTS)
+@pytest.mark.parametrize(("arguments", "field"), BAD_ARGUMENTS)
 def test_a_missing_or_blank_id_or_an_unknown_name_is_an_invalid_request(
-    history: History, given: dict[str, Any], field: str
+    history: History, arguments: dict[str, Any], field: str
 ) -> None:
     """Rules 3, 8 and 10; the open matrix: missing and blank id."""
-    envelope = history.call("open", **given)
+    envelope = history.call("open", **arguments)
     assert envelope["error"]["code"] == "invalid_request"
     assert envelope["error"]["details"] == {"field": field}
-    assert envelope["request"] == given
+    assert envelope["request"] == arguments
 
 
 def test_an_id_of_one_kind_does_not_open_as_another(history: History) -> None:

@@ -75,21 +75,21 @@ def by_the_rules(hit: Any) -> tuple[float, str, str]:
 @pytest.mark.parametrize("query", ["zephyr calibrated", "voyage", "cargo test", "make", "depth", "the", "数据库"])
 def test_hits_come_by_score_then_newest_then_id(history: History, query: str) -> None:
     """Rule 13."""
-    found = history.hits(query, n_hits=50, event_types=TYPES)
-    assert found == sorted(found, key=by_the_rules)
-    assert all(0.0 <= hit["score"] <= 1.0 for hit in found)
-    assert [hit["rank"] for hit in found] == list(range(1, len(found) + 1))
+    hits = history.hits(query, n_hits=50, event_types=TYPES)
+    assert hits == sorted(hits, key=by_the_rules)
+    assert all(0.0 <= hit["score"] <= 1.0 for hit in hits)
+    assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
 
 
 def test_equal_scores_are_ordered_by_time_and_then_by_id(history: History) -> None:
     """Rule 13: six answers alike to the letter, two at each of three moments."""
-    found = history.hits("zephyr calibrated", event_types=["assistant_response"])
-    assert len(found) == 6
-    assert len({hit["score"] for hit in found}) == 1
-    moments = [hit["event"]["timestamp"] for hit in found]
+    hits = history.hits("zephyr calibrated", event_types=["assistant_response"])
+    assert len(hits) == 6
+    assert len({hit["score"] for hit in hits}) == 1
+    moments = [hit["event"]["timestamp"] for hit in hits]
     assert moments == sorted(moments, reverse=True)
     assert len(set(moments)) == 3
-    for first, second in zip(found[::2], found[1::2], strict=True):
+    for first, second in zip(hits[::2], hits[1::2], strict=True):
         assert first["event"]["timestamp"] == second["event"]["timestamp"]
         assert first["id"] < second["id"]
 
@@ -119,13 +119,13 @@ def test_truncated_is_true_exactly_when_there_are_more(history: History, n_hits:
     assert data["result_count"] == len(data["results"]) == min(n_hits, 6)
 
 
-@pytest.mark.parametrize(("day", "there"), [("voyage of 100 turns", 100), ("voyage of 101 turns", 101)])
-def test_the_maximum_limit_still_says_that_there_are_more(history: History, day: str, there: int) -> None:
+@pytest.mark.parametrize(("day", "turn_count"), [("voyage of 100 turns", 100), ("voyage of 101 turns", 101)])
+def test_the_maximum_limit_still_says_that_there_are_more(history: History, day: str, turn_count: int) -> None:
     """Rule 14."""
     scope = history.ids_by_title[f"{day}, day 1"]
     data = history.data("search_sessions", query="voyage", within_id=scope, n_hits=50)
     assert (data["result_count"], data["limit"], data["truncated"]) == (50, 50, True)
-    assert history.open(scope)["session"]["turn_count"] == there
+    assert history.open(scope)["session"]["turn_count"] == turn_count
 
 
 # ---- scope
@@ -181,17 +181,19 @@ LONG_TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("query", "shown"), LONG_TEXTS.values(), ids=LONG_TEXTS)
-def test_a_snippet_of_a_long_text_shows_the_match_with_the_text_around_it(history: History, query: str, shown: str) -> None:
+@pytest.mark.parametrize(("query", "excerpt"), LONG_TEXTS.values(), ids=LONG_TEXTS)
+def test_a_snippet_of_a_long_text_shows_the_match_with_the_text_around_it(
+    history: History, query: str, excerpt: str
+) -> None:
     """Rule 16."""
     hit = history.hits(query)[0]
     text = hit["snippet"]["text"]
-    assert shown in text
+    assert excerpt in text
     assert len(text) <= SNIPPET
     assert hit["snippet"]["truncated"] is True
-    before, after = text.split(shown, 1)
+    before, after = text.split(excerpt, 1)
     assert len(before) >= MARGIN
-    assert len(after) >= MARGIN or said(history, hit).endswith(shown)
+    assert len(after) >= MARGIN or said(history, hit).endswith(excerpt)
 
 
 def test_the_beginning_of_a_long_text_needs_nothing_before_it(history: History) -> None:
@@ -284,12 +286,12 @@ PHRASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("query", "found"), PHRASES)
-def test_a_quoted_part_of_a_query_must_occur_exactly(history: History, query: str, found: int) -> None:
+@pytest.mark.parametrize(("query", "hit_count"), PHRASES)
+def test_a_quoted_part_of_a_query_must_occur_exactly(history: History, query: str, hit_count: int) -> None:
     """Rule 43."""
     hits = history.hits(query, within_id=history.ids_by_title["Rename the accessor"])
-    assert len(hits) == found
-    if found == 1:
+    assert len(hits) == hit_count
+    if hit_count == 1:
         assert said(history, hits[0]) == PUMP
 
 

@@ -56,14 +56,14 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("given", ACCEPTED.values(), ids=ACCEPTED)
+@pytest.mark.parametrize("arguments", ACCEPTED.values(), ids=ACCEPTED)
 def test_each_combination_searches_exactly_what_it_names(
-    history: History, places: dict[str, str], given: dict[str, Any]
+    history: History, places: dict[str, str], arguments: dict[str, Any]
 ) -> None:
     """Rules 1, 2 and 17; the search_sessions matrix."""
-    given = placed(given, places)
-    envelope = history.call("search_sessions", query="cargo test", **given)
-    request = {"query": "cargo test", **DEFAULTS, **{name: value for name, value in given.items() if value is not None}}
+    arguments = placed(arguments, places)
+    envelope = history.call("search_sessions", query="cargo test", **arguments)
+    request = {"query": "cargo test", **DEFAULTS, **{name: value for name, value in arguments.items() if value is not None}}
     assert envelope["request"] == request
     data = envelope["data"]
     assert data["limit"] == request["n_hits"]
@@ -186,19 +186,19 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str | None, dict[str, Any] | None
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
+@pytest.mark.parametrize(("arguments", "expected"), REFUSED, ids=[str(arguments)[:60] for arguments, _ in REFUSED])
 def test_a_bad_request_is_refused_with_a_reason_and_echoed_unchanged(
-    history: History, places: dict[str, str], given: dict[str, Any], expected: tuple[str, Any, Any]
+    history: History, places: dict[str, str], arguments: dict[str, Any], expected: tuple[str, Any, Any]
 ) -> None:
     """Rules 1, 3, 4, 5, 6, 7, 8, 9 and 10; the search_sessions matrix."""
-    given = placed(given, places)
-    envelope = history.call("search_sessions", **given)
+    arguments = placed(arguments, places)
+    envelope = history.call("search_sessions", **arguments)
     code, message, details = expected
     error = envelope["error"]
     assert error["code"] == code
     assert error["message"] and error["message"] == (message or error["message"])
     assert details in (None, error["details"])
-    assert envelope["request"] == given
+    assert envelope["request"] == arguments
     assert "data" not in envelope
     assert envelope["warnings"] == []
 

@@ -120,10 +120,10 @@ def test_elapsed_time_includes_the_serialization(history: History) -> None:
 def test_every_answer_fits_the_schema_that_its_tool_declares(history: History, requests: dict[str, Any], name: str) -> None:
     """Rule 30: one schema for success and error, because clients check both against it."""
     tool, arguments, _ = requests[name]
-    declared, whole = history.tools()[tool].output_schema, OPERATIONS[tool].answer_schema
-    assert declared is not None and whole is not None
+    declared, complete = history.tools()[tool].output_schema, OPERATIONS[tool].answer_schema
+    assert declared is not None and complete is not None
     envelope = history.call(tool, **arguments)
-    for schema in (declared, whole):  # for models, in outline, and for programs
+    for schema in (declared, complete):  # for models, in outline, and for programs
         Draft202012Validator.check_schema(schema)
         validator = Draft202012Validator(schema)
         validator.validate(envelope)
@@ -280,13 +280,13 @@ def furnish_some(person: Person) -> None:
 def everything(person: Person) -> dict[str, Any]:
     """All that a server tells of a realm: every session, turn and event by id, and which of them a search finds."""
     with connect_history(person) as history:
-        told = {"search": [hit["open"] for hit in history.hits("the rope notes", n_hits=50)]}
+        answers = {"search": [hit["open"] for hit in history.hits("the rope notes", n_hits=50)]}
         for listed in history.sessions():
-            told[listed["id"]] = session = history.open(listed["id"])
+            answers[listed["id"]] = session = history.open(listed["id"])
             for turn in session["turns"]:
-                told[turn["id"]] = opened = history.open(turn["id"])
-                told |= {event["id"]: history.open(event["id"]) for event in opened["events"]}
-    return told
+                answers[turn["id"]] = turn_answer = history.open(turn["id"])
+                answers |= {event["id"]: history.open(event["id"]) for event in turn_answer["events"]}
+    return answers
 
 
 @pytest.fixture(scope="module")
@@ -320,11 +320,11 @@ def test_ids_survive_the_loss_of_the_archive_and_do_not_depend_on_where_the_home
     settled: tuple[Person, dict[str, Any]], tmp_path: Path
 ) -> None:
     """Rules 26 and 45: the same logs, elsewhere and read anew."""
-    person, told = settled
+    person, answers = settled
     moved = Person(tmp_path / "elsewhere")
     shutil.copytree(person.home, moved.home, dirs_exist_ok=True)
     moved.run("sync")
-    assert everything(moved) == told
+    assert everything(moved) == answers
 
 
 # ---- large realms
@@ -343,11 +343,11 @@ def crowd(person: Person, sessions: int, events: int) -> Path:
 def targets(history: History) -> list[int]:
     """Of a search everywhere, a window with everything, the same of one mode, and a window with nothing in it."""
     empty = {**EVER, "end_datetime": "2026-02-01T00:00:00Z"}
-    asked = [
+    requests = [
         ("search_sessions", {"query": "anvil"}),
         *(("list_sessions", window) for window in (EVER, {**EVER, "mode": "chat"}, empty)),
     ]
-    return [history.call(tool, **arguments)["performance"]["sla_target_ms"] for tool, arguments in asked]
+    return [history.call(tool, **arguments)["performance"]["sla_target_ms"] for tool, arguments in requests]
 
 
 def test_the_targets_grow_with_the_realm_at_exactly_the_sizes_of_the_contract(person: Person) -> None:

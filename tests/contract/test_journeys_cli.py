@@ -71,15 +71,15 @@ def test_with_json_every_command_prints_the_response_body(home: Home) -> None:
 
 
 def test_history_takes_words_dates_and_a_limit(home: Home) -> None:
-    def found(*options: str) -> list[str]:
+    def titles_in_history(*options: str) -> list[str]:
         rows = home.person.json("journey", "history", home.journey, *options)["sessions"]
         titles = {session: title for title, session in home.ids.items()}
         return [titles[row["session_id"]] for row in rows]
 
-    assert found("anchor", "chain") == [ROPE, WINCH]
-    assert found("-n", "1") == [DECK]
-    assert found("--from", "2026-01-19T23:59:59.999Z", "--to", "2026-01-20T00:00:00.000Z") == [DECK, ROPE]
-    assert found("--from", "7d") == []
+    assert titles_in_history("anchor", "chain") == [ROPE, WINCH]
+    assert titles_in_history("-n", "1") == [DECK]
+    assert titles_in_history("--from", "2026-01-19T23:59:59.999Z", "--to", "2026-01-20T00:00:00.000Z") == [DECK, ROPE]
+    assert titles_in_history("--from", "7d") == []
     assert "documents" not in home.person.json("journey", "history", home.journey)
     assert home.person.json("journey", "history", home.journey, "--documents")["documents"] == []
 
@@ -172,10 +172,10 @@ def test_terminal_control_sequences_are_not_printed(home: Home) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_an_example_and_the_options_of_a_realm(person: Person, name: str) -> None:
-    shown = person.run("journey", name, "--help").stdout
-    assert re.search(rf"^ +recollect journey {name}\b", shown, re.MULTILINE)
+    help_text = person.run("journey", name, "--help").stdout
+    assert re.search(rf"^ +recollect journey {name}\b", help_text, re.MULTILINE)
     for flag in ("--json", "--realm ID", "--isolated", "--instance ID", "--realm-backend [sqlite|jsonl|memory]"):
-        assert flag in shown
+        assert flag in help_text
 
 
 def test_help_names_every_command(person: Person) -> None:

@@ -160,15 +160,15 @@ def test_many_processes_may_create_the_same_store_at_once(tmp_path: Path) -> Non
     """J5: whoever is not the first waits; SQLite alone would refuse one of them now and then."""
     pipe, command = subprocess.PIPE, [sys.executable, "-c", OPENING]
     with ExitStack() as stack:
-        askers = [stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) for _ in range(12)]
-        told = set()
+        processes = [stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) for _ in range(12)]
+        replies = set()
         for number in range(60):
-            for asker in askers:
-                assert asker.stdin
-                asker.stdin.write(f"{tmp_path / str(number)}\n")
-                asker.stdin.flush()
-            told |= {asker.stdout.readline() for asker in askers if asker.stdout}
-    assert told == {"opened\n"}
+            for process in processes:
+                assert process.stdin
+                process.stdin.write(f"{tmp_path / str(number)}\n")
+                process.stdin.flush()
+            replies |= {process.stdout.readline() for process in processes if process.stdout}
+    assert replies == {"opened\n"}
 
 
 # ---- realms
@@ -195,7 +195,7 @@ def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: P
         sessions = list(journeys.session_ids().values())
         for session in sessions:
             journeys.link(journey, session)
-        document, kept = journeys.add(journey), journeys.add(other)
+        document, other_document = journeys.add(journey), journeys.add(other)
         assert run_operation(person, "delete_journey", journey_id=journey) == {
             "journey_id": journey, "session_count": 4, "document_count": 1,
         }  # fmt: skip
@@ -210,7 +210,7 @@ def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: P
         for operation in ("delete_journey", "list_documents", "journey_timeline"):
             assert run_operation(person, operation, journey_id=journey)["message"] == gone[1]
         assert [row["document_id"] for row in run_operation(person, "list_documents", journey_id=other)["documents"]] == [
-            kept
+            other_document
         ]
         assert len(journeys.sessions()) == 4, "sessions stay where they are"
         assert journeys.create_journey(USER) != journey

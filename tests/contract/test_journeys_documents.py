@@ -216,7 +216,7 @@ def test_the_error_names_a_missing_document(person: Person, journey: str, operat
 
 def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journeys, journey: str) -> None:
     """J26: the answer is what it was."""
-    document, kept = journeys.add(journey, title="Chart", metadata={"a": 1}), journeys.add(journey)
+    document, other_document = journeys.add(journey, title="Chart", metadata={"a": 1}), journeys.add(journey)
     before = whole(person, journey, document)
     assert run_operation(person, "delete_document", journey_id=journey, document_id=document) == before
     assert whole(person, journey, document)["code"] == 404
@@ -225,9 +225,9 @@ def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journey
         run_operation(person, "list_documents", journey_id=journey)["documents"],
         journeys.query(journey, include_documents=True)["documents"],
     )
-    assert [[row["document_id"] for row in rows] for rows in remaining] == [[kept], [kept]]
+    assert [[row["document_id"] for row in rows] for rows in remaining] == [[other_document], [other_document]]
     assert [entry["entry_id"] for entry in run_operation(person, "journey_timeline", journey_id=journey)["entries"]] == [
-        kept
+        other_document
     ]
 
 

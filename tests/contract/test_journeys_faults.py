@@ -62,10 +62,10 @@ def answers(journeys: Journeys, journey: str, session: str) -> dict[str, tuple[i
         "add_document_to_journey": {"journey_id": journey, "document_type": "note"},
         "link_session_to_journey": {"journey_id": journey, "session_id": session},
     }
-    given = {}
+    refusals = {}
     for tool in TOOLS:
-        (given[tool],) = {journeys.refusal(tool, arguments[tool]) for _ in range(3)}
-    return given
+        (refusals[tool],) = {journeys.refusal(tool, arguments[tool]) for _ in range(3)}
+    return refusals
 
 
 # ---- a store that breaks under a running server

@@ -42,10 +42,10 @@ AT = "2026-01-10T09:00:00Z"
 LONGEST = 600
 
 
-def grow(person: Person, number: int, *said: str) -> None:
+def grow(person: Person, number: int, *texts: str) -> None:
     """Go on with a session: a prompt and an answer in turn."""
     log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100 + 50)
-    lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(said)]
+    lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(texts)]
     append(person.claude_log(log.session), *on_day("2026-03-01", lines))
 
 
@@ -95,10 +95,10 @@ def test_the_error_of_a_link_says_what_is_wrong(shared: Journeys, arguments: Any
 
 def test_a_session_is_in_one_journey_at_a_time(shared: Journeys) -> None:
     first, second, session = shared.create_journey(), shared.create_journey(), shared.session_ids()[DECK]
-    for here, there in ((first, second), (second, first), (second, first)):
-        shared.link(here, session)
-        assert [row["session_id"] for row in shared.session_rows(here, query="deck")] == [session]
-        assert shared.query(there, query="deck")["total_results"] == 0
+    for journey, other_journey in ((first, second), (second, first), (second, first)):
+        shared.link(journey, session)
+        assert [row["session_id"] for row in shared.session_rows(journey, query="deck")] == [session]
+        assert shared.query(other_journey, query="deck")["total_results"] == 0
 
 
 def test_a_session_that_many_processes_link_at_once_is_in_one_journey(person: Person, journeys: Journeys) -> None:
@@ -309,12 +309,12 @@ def test_a_session_that_became_private_is_hidden_even_past_the_deadline(person: 
         realm, key = LiveRealm(person.settings()), uuid.UUID(journey).bytes
         refresh_summaries(realm, key, is_late=lambda: False, should_stop=lambda: True)
         with realm.open_memory() as memory:
-            told = {
-                str(uuid.UUID(bytes=one.session)): one.summary
-                for one in Stored(memory).members_by_time(key, DateRange(), 10)
+            summaries = {
+                str(uuid.UUID(bytes=member.session)): member.summary
+                for member in Stored(memory).members_by_time(key, DateRange(), 10)
             }
-        assert told.keys() == {*ids.values()} - {ids[WINCH]}
-        assert told[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"
+        assert summaries.keys() == {*ids.values()} - {ids[WINCH]}
+        assert summaries[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"
 
 
 def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> None:

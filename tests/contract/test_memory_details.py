@@ -117,12 +117,12 @@ FIELDS = {
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_is_shown_even_if_it_is_the_only_one(memory: Memory, field: str) -> None:
     """C16."""
-    value, shown = FIELDS[field]
+    value, section = FIELDS[field]
     evidence = [memory.evidence("Which seeds need stratification")]
     arguments: dict[str, Any] = {field: value}
     identity = memory.record(type="test", title=f"Only {field}", evidence_ids=evidence, **arguments)
     parts = memory.text("get_observations", ids=[identity]).split("\n\n")
-    assert parts[1:3] == [f"## [garden, 2026-02-01 00:00] - test: Only {field}", shown]
+    assert parts[1:3] == [f"## [garden, 2026-02-01 00:00] - test: Only {field}", section]
     assert len(parts) == 4
 
 

@@ -137,24 +137,24 @@ def test_a_later_marker_removes_the_whole_session(person: Person) -> None:
     with connect_memory(person) as memory:
         event = memory.evidence(f"Where is the {WORD}")
         recorded = memory.record(type="decision", title=f"Keep {WORD} in iron", evidence_ids=[event])
-        made = [row["id"] for row in memory.search_rows(WORD, limit=50)]
-        assert len(made) > 1
-        assert recorded in made
+        ids = [row["id"] for row in memory.search_rows(WORD, limit=50)]
+        assert len(ids) > 1
+        assert recorded in ids
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("Oh, and do not index this chat"))
         person.run("sync")
-        assert traces(memory, log, *made) == []
+        assert traces(memory, log, *ids) == []
         assert memory.refusal("record_observation", type="test", title="Late", evidence_ids=[event]).startswith(
             "evidence not"
         )
         assert memory.search_rows("iron flasks")
         with connect_memory(person) as other:
-            assert traces(other, log, *made) == []
+            assert traces(other, log, *ids) == []
         with closing(Stored(person.realm)) as stored:
             assert [row.title for row in stored.observations_above(0, 1_000) if row.path == str(log)] == []
         again = Claude(log.stem, cwd="/work/cellar", start=90)
         append(log, again.prompt(f"More of the {WORD}"), again.says("No more."))
         person.run("sync")
-        assert traces(memory, log, *made) == []
+        assert traces(memory, log, *ids) == []
 
 
 def test_a_marker_removes_the_whole_session_before_it_is_distilled(person: Person) -> None:
@@ -162,26 +162,26 @@ def test_a_marker_removes_the_whole_session_before_it_is_distilled(person: Perso
     log = write_both(person)
     remember(person)
     with connect_memory(person) as memory:
-        made = [row["id"] for row in memory.search_rows(WORD, limit=50)]
+        ids = [row["id"] for row in memory.search_rows(WORD, limit=50)]
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
         person.sync()
-        assert traces(memory, log, *made) == []
+        assert traces(memory, log, *ids) == []
 
 
 @pytest.mark.parametrize(
-    ("how", "written"),
+    ("way", "grows"),
     [("beside the log", True), ("beside the log", False), ("setting", False)],
     ids=["beside a log that grows", "beside a log that stays", "setting, for a log that stays"],
 )
-def test_a_later_exclusion_removes_the_whole_session(person: Person, how: str, written: bool) -> None:
+def test_a_later_exclusion_removes_the_whole_session(person: Person, way: str, grows: bool) -> None:
     """C30: also where nothing was written to the log since it was read."""
     log = write_both(person)
     remember(person)
-    if how == "setting":
+    if way == "setting":
         (person.state / "settings.toml").write_text('exclude = ["/work/cellar"]\n')
     else:
         (log.parent / ".no-recollect").touch()
-    if written:
+    if grows:
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("One more thing"))
     person.run("sync")
     with connect_memory(person) as memory:

@@ -124,14 +124,14 @@ SENTENCES = ["Plot a course", "Looking", "Course 210", "how long", "Nine hours."
 
 @pytest.mark.parametrize(("lines", "exchanges", "said"), RANGES, ids=[str(lines) for lines, _, _ in RANGES])
 def test_a_range_of_lines_is_inclusive_and_shows_nothing_else(
-    memory: Memory, log: str, lines: dict[str, int], exchanges: list[str], said: list[str]
+    memory: Memory, log: str, lines: dict[str, int], exchanges: list[str], sentences: list[str]
 ) -> None:
     """C21."""
     text = memory.text("read", path=log, **lines)
     assert text.startswith("# Conversation: 00000001-")
     assert ACROSS.findall(text) == exchanges
-    assert all(sentence in text for sentence in said)
-    assert [sentence for sentence in SENTENCES if sentence in text] == [one for one in SENTENCES if one in said]
+    assert all(sentence in text for sentence in sentences)
+    assert [sentence for sentence in SENTENCES if sentence in text] == [one for one in SENTENCES if one in sentences]
 
 
 def test_lines_without_messages_are_a_success(memory: Memory, log: str) -> None:
@@ -187,11 +187,11 @@ def test_line_numbers_are_those_of_the_file(memory: Memory, log: str) -> None:
 
 
 def test_an_unreadable_line_counts_too(person: Person) -> None:
-    said = session_writer(1, "ship")
-    log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
-    with log.open("a") as agent:
-        agent.write('{"torn": \n\n')
-    append(log, said.prompt("Set the jib"), said.says("Set."))
+    writer = session_writer(1, "ship")
+    log = write_session(person, 1, "ship", "2026-02-01", [writer.prompt("Cast off"), writer.says("Casting off.")])
+    with log.open("a") as file:
+        file.write('{"torn": \n\n')
+    append(log, writer.prompt("Set the jib"), writer.says("Set."))
     person.run("sync")
     with connect_memory(person) as client:
         text = client.text("read", path=str(log), startLine=5, endLine=5)
@@ -212,10 +212,10 @@ def test_a_log_that_its_agent_deleted_is_still_read(memory: Memory) -> None:
 
 
 def test_changes_in_a_file_since_the_last_sync_are_not_shown(person: Person) -> None:
-    said = session_writer(1, "ship")
-    log = write_session(person, 1, "ship", "2026-02-01", [said.prompt("Cast off"), said.says("Casting off.")])
+    writer = session_writer(1, "ship")
+    log = write_session(person, 1, "ship", "2026-02-01", [writer.prompt("Cast off"), writer.says("Casting off.")])
     person.run("sync")
-    append(log, said.prompt("A later secret"))
+    append(log, writer.prompt("A later secret"))
     with connect_memory(person) as client:
         assert "A later secret" not in client.text("read", path=str(log))
         assert client.refusal("read", path=str(log), startLine=3) == BAD_RANGE

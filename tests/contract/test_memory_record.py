@@ -57,12 +57,14 @@ def places(memory: Memory) -> dict[str, str]:
     }
 
 
-def observation(places: dict[str, str], **more: Any) -> dict[str, Any]:
+def observation(places: dict[str, str], **changes: Any) -> dict[str, Any]:
     """A request that would pass, but for what is said otherwise."""
-    given = {"type": "decision", "title": "Storm sails are rigged early", "evidence_ids": ["EVENT"], **more}
-    if isinstance(given["evidence_ids"], list):
-        given["evidence_ids"] = [places.get(item, item) if isinstance(item, str) else item for item in given["evidence_ids"]]
-    return given
+    arguments = {"type": "decision", "title": "Storm sails are rigged early", "evidence_ids": ["EVENT"], **changes}
+    if isinstance(arguments["evidence_ids"], list):
+        arguments["evidence_ids"] = [
+            places.get(item, item) if isinstance(item, str) else item for item in arguments["evidence_ids"]
+        ]
+    return arguments
 
 
 def kept(person: Person) -> int:
@@ -104,12 +106,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "words"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
+@pytest.mark.parametrize(("changes", "message"), REFUSED, ids=[str(changes)[:60] for changes, _ in REFUSED])
 def test_a_bad_observation_is_refused_and_nothing_is_stored(
-    memory: Memory, places: dict[str, str], given: dict[str, Any], words: str
+    memory: Memory, places: dict[str, str], changes: dict[str, Any], message: str
 ) -> None:
     before = kept(memory.person)
-    assert memory.refusal("record_observation", **observation(places, **given)) == words
+    assert memory.refusal("record_observation", **observation(places, **changes)) == message
     assert kept(memory.person) == before > 0
 
 
@@ -165,7 +167,7 @@ def test_details_name_the_evidence_and_who_recorded_it(memory: Memory, places: d
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("type_argument", "stored_type"),
     [
         ("bugfix", "bug-fix"),
         ("Bug Fix", "bug-fix"),
@@ -175,11 +177,13 @@ def test_details_name_the_evidence_and_who_recorded_it(memory: Memory, places: d
     ],
 )
 def test_a_type_is_a_word_of_an_open_vocabulary_in_one_spelling(
-    memory: Memory, places: dict[str, str], given: str, kept: str
+    memory: Memory, places: dict[str, str], type_argument: str, stored_type: str
 ) -> None:
-    title = f"Spelled {given.strip()} {len(given)}"
-    identity = memory.record(**observation(places, type=given, title=title))
-    assert identity in [row["id"] for row in memory.search_rows(title, types=[given], limit=50) if row["type"] == kept]
+    title = f"Spelled {type_argument.strip()} {len(type_argument)}"
+    identity = memory.record(**observation(places, type=type_argument, title=title))
+    assert identity in [
+        row["id"] for row in memory.search_rows(title, types=[type_argument], limit=50) if row["type"] == stored_type
+    ]
 
 
 def test_fields_of_the_maximum_length_are_stored_complete(memory: Memory, places: dict[str, str]) -> None:
@@ -204,14 +208,14 @@ def test_line_breaks_cannot_forge_a_line_of_an_answer(memory: Memory, places: di
 
 def test_secrets_in_an_observation_are_redacted(memory: Memory, places: dict[str, str]) -> None:
     text = f"the key is {KEY} today"
-    given = observation(
+    arguments = observation(
         places, title=f"Vault {KEY}", subtitle=text, narrative=text, facts=[text], concepts=[KEY],
         files_read=[f"/keys/{KEY}"], files_modified=[f"/keys/{KEY}"],
     )  # fmt: skip
-    said = memory.text("record_observation", **given)
-    identity = said.split()[1].rstrip(":")
+    answer = memory.text("record_observation", **arguments)
+    identity = answer.split()[1].rstrip(":")
     details = memory.text("get_observations", ids=[identity])
-    assert KEY not in said + details
+    assert KEY not in answer + details
     assert details.count("[REDACTED:anthropic-key]") == 7
     assert not [path for path in memory.person.state.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 

@@ -83,10 +83,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "words"), REFUSED, ids=[str(given)[:60] for given, _ in REFUSED])
-def test_a_bad_request_is_refused_with_the_text_of_the_contract(memory: Memory, given: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[str(arguments)[:60] for arguments, _ in REFUSED])
+def test_a_bad_request_is_refused_with_the_text_of_the_contract(
+    memory: Memory, arguments: dict[str, Any], message: str
+) -> None:
     """C3, C7, C8, C9, C10."""
-    assert memory.refusal("search", **given) == words
+    assert memory.refusal("search", **arguments) == message
 
 
 def test_a_call_without_arguments_is_a_request_without_a_query(memory: Memory) -> None:
@@ -251,17 +253,17 @@ def test_equal_shown_scores_are_in_the_order_of_their_dates(memory: Memory) -> N
 
 def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memory) -> None:
     """Another observation has `failed` and `auth`, but not the identifier."""
-    parts = memory.record(
+    identity = memory.record(
         type="discovery", title="The auth proxy failed its err check", evidence_ids=[memory.evidence(PROMPTS["garden"])]
     )
-    assert parts in {row["id"] for row in memory.search_rows("auth failed", mode="text", limit=50)}
-    assert parts in {row["id"] for row in memory.search_rows("ERR_AUTH_BROKEN", mode="text", limit=50)}, (
+    assert identity in {row["id"] for row in memory.search_rows("auth failed", mode="text", limit=50)}
+    assert identity in {row["id"] for row in memory.search_rows("ERR_AUTH_BROKEN", mode="text", limit=50)}, (
         "nobody has that whole"
     )
-    found = memory.search_rows("ERR_AUTH_FAILED", mode="text", limit=50)
-    assert found
-    assert parts not in {row["id"] for row in found}
-    for row in found:
+    rows = memory.search_rows("ERR_AUTH_FAILED", mode="text", limit=50)
+    assert rows
+    assert identity not in {row["id"] for row in rows}
+    for row in rows:
         (first, last), log = (row["startLine"], row["endLine"]), row["path"]
         assert "ERR_AUTH_FAILED" in memory.text("read", path=log, startLine=first, endLine=last)
 
@@ -288,10 +290,10 @@ def test_an_observation_in_a_list_costs_about_60_tokens_and_200_with_everything(
     """C14, on the observations that the rules made of a session as agents have it all day."""
     text = memory.text("search", query="JWT authentication access tokens ERR_AUTH_FAILED", projects=["api"], limit=50)
     parts = text.partition("\n\n")[2].split("\n\n---\n\n")
-    made = [part for part in parts if "Lantern" not in part and "Velvet" not in part]
-    assert len(made) >= 2
-    assert max(len(part) for part in made) / TOKEN <= 200
-    bare = [re.sub(r"\*\*Path:.*\n", "", part).partition("\n**Facts:**")[0] for part in made]
+    rule_based = [part for part in parts if "Lantern" not in part and "Velvet" not in part]
+    assert len(rule_based) >= 2
+    assert max(len(part) for part in rule_based) / TOKEN <= 200
+    bare = [re.sub(r"\*\*Path:.*\n", "", part).partition("\n**Facts:**")[0] for part in rule_based]
     assert max(len(part) for part in bare) / TOKEN <= 60
 
 
@@ -354,13 +356,13 @@ def test_the_path_of_every_conversation_can_be_read(memory: Memory) -> None:
 def test_text_mode_distinguishes_an_identifier_from_a_sentence_with_the_same_words(tmp_path: Path) -> None:
     """`err, kite. Lost` has the words of `ERR_KITE_LOST` side by side, and is another thing."""
     person = Person(tmp_path)
-    said = {
+    exchanges = {
         "the kite fails": "It failed with ERR_KITE_LOST because the line broke, so I fixed the reel.",
         "the kite flies": "Fixed: err, kite. Lost line was the cause, because it broke. We decided to use a new one.",
     }
-    for number, (asked, answer) in enumerate(said.items()):
+    for number, (prompt, answer) in enumerate(exchanges.items()):
         log = Claude(f"{number:08x}-5e55-4a1c-8b0d-00000000000b", start=60 * number)
-        write(person.claude_log(log.session), [log.prompt(asked), log.says(answer)])
+        write(person.claude_log(log.session), [log.prompt(prompt), log.says(answer)])
     person.run("sync")
     person.run("distil")
     with person.mcp() as server:

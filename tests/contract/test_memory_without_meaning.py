@@ -79,10 +79,10 @@ def test_without_a_model_everything_else_works(memory: Memory) -> None:
 
 def test_without_a_model_commands_succeed_and_warn(memory: Memory) -> None:
     for command in (("distil",), ("observations", LONG), ("ask", LONG)):
-        done = memory.person.run(*command)
-        assert done.stdout
-        assert done.stderr.startswith("! "), command
-        assert "Traceback" not in done.stderr
+        completed = memory.person.run(*command)
+        assert completed.stdout
+        assert completed.stderr.startswith("! "), command
+        assert "Traceback" not in completed.stderr
     assert memory.person.json("ask", LONG)["warnings"]
     assert memory.person.run("sync").returncode == 0
 
@@ -118,16 +118,16 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_vectors_do_not_raise_and_words_find_the_same(person: Person, damage: str) -> None:
     """Each file of the vectors in turn, in this process: an error would come out as it is."""
-    whole = {path: path.read_bytes() for path in vector_files(person)}
-    names = sorted({path.name for path in whole})
+    original = {path: path.read_bytes() for path in vector_files(person)}
+    names = sorted({path.name for path in original})
     assert "head.json" in names
     for name in names:
-        for path in (path for path in whole if path.name == name):
+        for path in (path for path in original if path.name == name):
             DAMAGES[damage](path)
         reply = search.run(
             LiveRealm(person.settings()), {"query": "JWT access tokens", "response_format": "json"}, RequestContext.now()
         )
-        for path, content in whole.items():
+        for path, content in original.items():
             path.write_bytes(content)
         assert not reply.is_error, (name, reply.text)
         assert json.loads(reply.text)["total"], name

@@ -55,10 +55,10 @@ def test_a_realm_gets_its_manifest_when_it_is_first_used(person: Person) -> None
 
 def test_a_manifest_names_the_origin_of_its_realm(person: Person) -> None:
     person.run("sync", "--realm", "named")
-    made = person.json("realm", "current", "--isolated")
+    current = person.json("realm", "current", "--isolated")
     assert manifest(person, "named")["origin"] == "explicit"
-    assert (made["origin"], manifest(person, made["realm_id"])["origin"]) == ("generated", "generated")
-    assert made["realm_id"].startswith("realm-")
+    assert (current["origin"], manifest(person, current["realm_id"])["origin"]) == ("generated", "generated")
+    assert current["realm_id"].startswith("realm-")
 
 
 READS = (
@@ -136,7 +136,7 @@ def test_a_manifest_of_a_newer_program_is_refused(person: Person) -> None:
 
 
 def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(person: Person) -> None:
-    made = person.json("realm", "current", "--isolated")["realm_id"]
+    generated = person.json("realm", "current", "--isolated")["realm_id"]
     for name in ("good", "newer", "torn", "folder"):
         person.run("realm", "create", name)
     paths = {name: person.state / "realms" / name / "realm_manifest.json" for name in ("newer", "torn", "folder")}
@@ -145,18 +145,18 @@ def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(per
     paths["folder"].unlink()
     paths["folder"].mkdir()
     with RawRpc(person, "--realm", "good") as rpc:
-        told = rpc.result("realm/list")
+        answer = rpc.result("realm/list")
         assert rpc.error("realm/get", realm_id="newer")["data"]["code"] == "INVALID_PARAMS"
-    assert told == person.json("realm", "list")
-    assert [row["realm_id"] for row in told["realms"]] == ["good", made]
-    assert [(row["realm_id"], str(person.state) in row["message"]) for row in told["failed"]] == [
+    assert answer == person.json("realm", "list")
+    assert [row["realm_id"] for row in answer["realms"]] == ["good", generated]
+    assert [(row["realm_id"], str(person.state) in row["message"]) for row in answer["failed"]] == [
         ("folder", True), ("newer", True), ("torn", True),
     ]  # fmt: skip
-    shown = person.run("realm", "list")
-    assert ("good" in shown.stdout, shown.stderr.count("\n")) == (True, 3)
+    listed = person.run("realm", "list")
+    assert ("good" in listed.stdout, listed.stderr.count("\n")) == (True, 3)
     pruned = person.json("realm", "prune")
-    assert [row["realm_id"] for row in pruned["realms"]] == [made]
-    assert pruned["failed"] == told["failed"]
+    assert [row["realm_id"] for row in pruned["realms"]] == [generated]
+    assert pruned["failed"] == answer["failed"]
     assert all(path.exists() for path in paths.values()), "what cannot be read is not deleted"
 
 
@@ -305,11 +305,11 @@ def told(server: HttpServer) -> str:
     """What is said of a config that cannot be obeyed, wherever it would have to be."""
     status, answer = server.ask("GET", "/config")
     assert (status, answer["code"]) == (500, "INTERNAL_ERROR")
-    for refused in (
+    for refusal in (
         server.ask("POST", "/sessions", {"prompt": "x", "command": ["cat"]})[1],
         server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1],
     ):
-        assert refused["message"] == answer["message"]
+        assert refusal["message"] == answer["message"]
     assert server.ask("GET", "/sessions") == (200, {"sessions": []}), "nothing was registered, and reading goes on"
     assert server.ask("GET", "/search?query=x")[0] == 200
     return str(answer["message"])

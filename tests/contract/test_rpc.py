@@ -44,13 +44,13 @@ def error_of(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
 
 
 def test_the_server_announces_itself_and_its_methods(rpc: RawRpc) -> None:
-    told = rpc.result("initialize", client={"name": "a test", "version": "1"})
+    answer = rpc.result("initialize", client={"name": "a test", "version": "1"})
     routes = {route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc}
-    assert told["name"] == "recollect"
-    assert told["realm_id"].startswith("realm-")
-    assert told["instance_id"].startswith("instance-")
-    assert told["backend"] == "sqlite"
-    assert set(told["methods"]) == routes | {"initialize", "ping", "tools/list", "tools/call"}
+    assert answer["name"] == "recollect"
+    assert answer["realm_id"].startswith("realm-")
+    assert answer["instance_id"].startswith("instance-")
+    assert answer["backend"] == "sqlite"
+    assert set(answer["methods"]) == routes | {"initialize", "ping", "tools/list", "tools/call"}
     assert {"session/create", "turn/start", "turn/interrupt", "config/patch", "realm/list"} < routes
 
 
@@ -217,10 +217,10 @@ def cut(*chunks: bytes) -> list[bytes | None]:
 
 
 def test_lines_are_split_correctly_wherever_the_chunks_end() -> None:
-    whole = b"one\ntwo\n\nthree"
-    for at in range(1, len(whole)):
-        assert cut(whole[:at], whole[at:]) == [b"one", b"two", b"", b"three"]
-    assert cut(*(whole[at : at + 1] for at in range(len(whole)))) == [b"one", b"two", b"", b"three"]
+    content = b"one\ntwo\n\nthree"
+    for at in range(1, len(content)):
+        assert cut(content[:at], content[at:]) == [b"one", b"two", b"", b"three"]
+    assert cut(*(content[at : at + 1] for at in range(len(content)))) == [b"one", b"two", b"", b"three"]
     assert cut() == []
 
 

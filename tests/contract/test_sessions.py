@@ -171,21 +171,21 @@ def test_an_interrupt_ends_the_turn_and_the_session_stays_usable(surface: Surfac
     session = created(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work for ever", command=agent.command)
     program = int(until(lambda: agent.begun.exists() and agent.begun.read_text()))
-    began = time.monotonic()
+    started = time.monotonic()
     assert surface.ask(INTERRUPT, session_id=session) == {"session_id": session, "interrupted": True}
     with pytest.raises(Refused) as refused:
         turn.result(30)
     assert refused.value.code == "REQUEST_CANCELLED"
     until(lambda: not is_alive(program))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - started < 10
     messages = surface.ask(HISTORY, session_id=session)["messages"]
-    first, *said, last = messages[2:]
+    first, *between, last = messages[2:]
     assert (first["role"], last["role"], last["kind"]) == ("user", "system_notice", "interrupt")
-    assert [message["content"] for message in said] in ([], ["started\n"]), "whatever was heard of it by then"
-    opened = surface.person.json("open", f"turn:{uuid.UUID(session).hex}-2", "--realm", "harbour")["data"]
-    assert opened["turn"]["completed"] is True
-    assert opened["summary"]["final_response"] is None
-    (terminal,) = [event for event in opened["events"] if event["terminal"]]
+    assert [message["content"] for message in between] in ([], ["started\n"]), "whatever was heard of it by then"
+    turn_answer = surface.person.json("open", f"turn:{uuid.UUID(session).hex}-2", "--realm", "harbour")["data"]
+    assert turn_answer["turn"]["completed"] is True
+    assert turn_answer["summary"]["final_response"] is None
+    (terminal,) = [event for event in turn_answer["events"] if event["terminal"]]
     assert terminal["type"] == "runtime"
     assert surface.ask(TURN, session_id=session, prompt="go on", command=["cat"])["text"] == "go on"
 
@@ -223,11 +223,11 @@ def test_the_pages_of_a_history_contain_every_message(surface: Surface) -> None:
     session = created(surface, "0")
     for number in range(1, 4):
         surface.ask(TURN, session_id=session, prompt=str(number))
-    whole = surface.ask(HISTORY, session_id=session)["messages"]
-    assert [message["content"] for message in whole] == [str(number // 2) for number in range(8)]
-    assert [message["created_at"] for message in whole] == sorted(message["created_at"] for message in whole)
+    messages = surface.ask(HISTORY, session_id=session)["messages"]
+    assert [message["content"] for message in messages] == [str(number // 2) for number in range(8)]
+    assert [message["created_at"] for message in messages] == sorted(message["created_at"] for message in messages)
     pages = [surface.ask(HISTORY, session_id=session, offset=offset, limit=3) for offset in (0, 3, 6)]
-    assert [message for page in pages for message in page["messages"]] == whole
+    assert [message for page in pages for message in page["messages"]] == messages
     assert [page["has_more"] for page in pages] == [True, True, False]
     assert surface.ask(HISTORY, session_id=session, offset=5, limit=3)["has_more"] is False, "exactly the rest"
     beyond = surface.ask(HISTORY, session_id=session, offset=8)
@@ -331,7 +331,7 @@ def test_realms_are_listed(surface: Surface) -> None:
 def imported(surface: Surface) -> str:
     """A session that was read from an agent's log, in the same realm."""
     log = Claude("77777777-0000-4000-8000-000000000000")
-    told = [
+    lines = [
         log.prompt("paint the buoy"),
         log.thinks("Red or green?"),
         log.calls("Bash", "c1", command="ls paint"),
@@ -341,7 +341,7 @@ def imported(surface: Surface) -> str:
         log.says("I begin", stop=None),
         log.interrupted(),
     ]
-    write(surface.person.claude_log(log.session), told)
+    write(surface.person.claude_log(log.session), lines)
     surface.person.run("sync", "--realm", surface.realm)
     (found,) = surface.person.json("search", "buoy", "--realm", surface.realm, "-t", "user_input")["data"]["results"]
     return str(uuid.UUID(found["session"]["id"].removeprefix("session:")))

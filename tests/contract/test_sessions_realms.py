@@ -59,8 +59,8 @@ def test_servers_without_a_realm_have_one_each(person: Person) -> None:
 def apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
     """A realm with a session that was read, one that was run, an observation and a journey; and what they are called."""
     person = Person(tmp_path_factory.mktemp("apart"))
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt(f"where is the {WORD}"), said.says(f"the {WORD} is in the locker")])
+    log = Claude()
+    write(person.claude_log(log.session), [log.prompt(f"where is the {WORD}"), log.says(f"the {WORD} is in the locker")])
     person.run("sync", "--realm", "one")
     with HttpServer(person, "--realm", "one") as one:
         live = one.ask("POST", "/sessions", {"prompt": f"polish the {WORD}", "command": ["cat"]})[1]["session_id"]
@@ -75,34 +75,34 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, A
     read = str(uuid.UUID(hit["session"]["id"].removeprefix("session:")))
     return person, {
         "live": live, "read": read, "event": hit["id"], "turn": hit["turn"]["id"], "session": hit["session"]["id"],
-        "journey": journey, "document": document, "observation": observation, "path": str(person.claude_log(said.session)),
+        "journey": journey, "document": document, "observation": observation, "path": str(person.claude_log(log.session)),
     }  # fmt: skip
 
 
-def calls(known: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def calls(names: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Every tool, asked for what only the other realm has."""
-    live = {"session_id": known["live"]}
+    live = {"session_id": names["live"]}
     return [
         ("search_sessions", {"query": WORD}),
-        ("search_sessions", {"query": WORD, "within_id": known["session"]}),
-        *(("open", {"id": known[noun]}) for noun in ("session", "turn", "event")),
+        ("search_sessions", {"query": WORD, "within_id": names["session"]}),
+        *(("open", {"id": names[noun]}) for noun in ("session", "turn", "event")),
         ("list_sessions", {"start_datetime": "2020-01-01T00:00:00Z", "end_datetime": "2100-01-01T00:00:00Z"}),
         ("search_event_previews", {"query": WORD}),
-        ("search_event_previews", {"query": WORD, "session_id": known["read"]}),
-        ("get_event_details", {"session_id": known["read"], "event_index": 0}),
-        ("get_session_details", {"session_id": known["live"]}),
-        ("analyze_session", {"session_id": known["read"]}),
+        ("search_event_previews", {"query": WORD, "session_id": names["read"]}),
+        ("get_event_details", {"session_id": names["read"], "event_index": 0}),
+        ("get_session_details", {"session_id": names["live"]}),
+        ("analyze_session", {"session_id": names["read"]}),
         ("search_events", {"query": WORD}),
         ("search", {"query": WORD}),
         ("search", {"query": [WORD, "locker"]}),
-        ("get_observations", {"ids": [known["observation"]]}),
-        ("read", {"path": known["path"]}),
-        ("record_observation", {"type": "decision", "title": "stolen", "evidence_ids": [known["event"]]}),
-        ("query_journey_history", {"journey_id": known["journey"]}),
-        ("add_document_to_journey", {"journey_id": known["journey"], "document_type": "note", "content": "x"}),
-        ("link_session_to_journey", {"journey_id": known["journey"], **live}),
+        ("get_observations", {"ids": [names["observation"]]}),
+        ("read", {"path": names["path"]}),
+        ("record_observation", {"type": "decision", "title": "stolen", "evidence_ids": [names["event"]]}),
+        ("query_journey_history", {"journey_id": names["journey"]}),
+        ("add_document_to_journey", {"journey_id": names["journey"], "document_type": "note", "content": "x"}),
+        ("link_session_to_journey", {"journey_id": names["journey"], **live}),
         ("get_or_create_journey", {}),
-        ("meerkat_create_session", {"prompt": "x", "command": ["cat"], "journey_id": known["journey"]}),
+        ("meerkat_create_session", {"prompt": "x", "command": ["cat"], "journey_id": names["journey"]}),
         ("meerkat_start_turn", {"prompt": "x", **live}),
         *((f"meerkat_{verb}", live) for verb in ("interrupt", "read", "history", "archive")),
         ("meerkat_list", {}),
@@ -112,43 +112,43 @@ def calls(known: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person, dict[str, Any]]) -> None:
     """M30."""
-    person, known = apart
-    asked = calls(known)
-    assert {name for name, _ in asked} == set(toolset_of(tuple(FAMILIES)).operations), "every tool is tried"
+    person, names = apart
+    requests = calls(names)
+    assert {name for name, _ in requests} == set(toolset_of(tuple(FAMILIES)).operations), "every tool is tried"
     with HttpServer(person, "--realm", "two") as two:
-        for name, arguments in asked:
+        for name, arguments in requests:
             _, answer = two.ask("POST", f"/v1/tools/{name}", arguments)
-            said = json.dumps(answer)
+            text = json.dumps(answer)
             for secret in ("locker", "polish", "in the", "stays"):
-                assert secret not in said, (name, arguments, answer)
-        assert two.ask("GET", f"/journeys/{known['journey']}/documents/{known['document']}")[0] == 404
+                assert secret not in text, (name, arguments, answer)
+        assert two.ask("GET", f"/journeys/{names['journey']}/documents/{names['document']}")[0] == 404
         assert two.ask("GET", "/sessions")[1] == {"sessions": []}
 
 
 def test_a_session_that_another_realm_refused_is_unchanged(apart: tuple[Person, dict[str, Any]]) -> None:
     """M30: the same questions in the realm of their own find something, so that the test above could have failed."""
-    person, known = apart
+    person, names = apart
     with HttpServer(person, "--realm", "one") as one:
-        assert one.ask("GET", f"/sessions/{known['live']}")[1]["message_count"] == 2
+        assert one.ask("GET", f"/sessions/{names['live']}")[1]["message_count"] == 2
         for noun in ("session", "turn", "event"):
-            assert one.ask("GET", f"/open/{known[noun]}")[0] == 200
-        _, details = one.ask("POST", "/v1/tools/get_observations", {"ids": [known["observation"]]})
+            assert one.ask("GET", f"/open/{names[noun]}")[0] == 200
+        _, details = one.ask("POST", "/v1/tools/get_observations", {"ids": [names["observation"]]})
         assert f"The {WORD} stays" in details["content"][0]["text"]
-        _, history = one.ask("GET", f"/journeys/{known['journey']}/history?include_documents=true")
-        assert [row["session_id"] for row in history["sessions"]] == [known["live"]]
-        assert [row["document_id"] for row in history["documents"]] == [known["document"]]
+        _, history = one.ask("GET", f"/journeys/{names['journey']}/history?include_documents=true")
+        assert [row["session_id"] for row in history["sessions"]] == [names["live"]]
+        assert [row["document_id"] for row in history["documents"]] == [names["document"]]
 
 
 def test_a_session_of_another_realm_is_not_found_by_its_id(apart: tuple[Person, dict[str, Any]]) -> None:
     """M44."""
-    person, known = apart
+    person, names = apart
     surface = SURFACES["cli"](person, "two")
     try:
         with pytest.raises(Refused) as refused:
-            surface.ask("meerkat_read", session_id=f"one:{known['live']}")
+            surface.ask("meerkat_read", session_id=f"one:{names['live']}")
         assert refused.value.code == "SESSION_NOT_FOUND"
     finally:
         surface.close()
     found = person.json("session", "show", "last", "--realm", "one")
-    assert found["session_id"] == known["live"]
-    assert person.json("session", "show", known["live"][:13], "--realm", "one")["session_id"] == known["live"]
+    assert found["session_id"] == names["live"]
+    assert person.json("session", "show", names["live"][:13], "--realm", "one")["session_id"] == names["live"]

@@ -10,7 +10,7 @@ SNAPSHOT = Path(__file__).parent / "tool_schemas.json"
 
 def test_the_tool_schemas_are_exactly_those_of_the_contracts() -> None:
     """A change of this file is a change of a contract: it must be meant."""
-    found = {
+    current = {
         tool.name: {
             "title": tool.title,
             "description": tool.description,
@@ -21,7 +21,7 @@ def test_the_tool_schemas_are_exactly_those_of_the_contracts() -> None:
         if tool.is_tool
     }
     expected = json.loads(SNAPSHOT.read_text("utf-8"))
-    assert [*found] == [name for name in found if name in expected]
-    assert {*found} == {*expected}
+    assert [*current] == [name for name in current if name in expected]
+    assert {*current} == {*expected}
     for name, tool in expected.items():
-        assert json.loads(json.dumps(found[name])) == tool, name
+        assert json.loads(json.dumps(current[name])) == tool, name

@@ -48,7 +48,7 @@ def test_with_json_every_command_prints_the_answer_of_its_tool(trace: Trace) -> 
     """To the byte."""
     session, first = trace.ids[NETS], trace.ids[EVERYWHERE]
     cursor = trace.answer("search_event_previews", query="marlinspike", limit=3)["pagination"]["next_cursor"]
-    asked = {
+    commands = {
         ("search", "marlinspike"): ("search_event_previews", {"query": "marlinspike"}),
         ("search", "a   rope"): ("search_event_previews", {"query": "a   rope"}),
         ("search", "of", "a", "rope", "-n", "51"): ("search_event_previews", {"query": "of a rope", "limit": 51}),
@@ -74,9 +74,9 @@ def test_with_json_every_command_prints_the_answer_of_its_tool(trace: Trace) -> 
         ("session", first, "--level", "deep"): ("get_session_details", {"session_id": first, "detail_level": "deep"}),
         ("search", "e", "--cursor", "x"): ("search_event_previews", {"query": "e", "cursor": "x"}),
     }
-    for command, (tool, arguments) in asked.items():
-        done = trace.person.run("trace", command[0], "--json", *command[1:], check=False)
-        assert done.stdout == trace.reply(tool, arguments)[1] + "\n", command
+    for command, (tool, arguments) in commands.items():
+        completed = trace.person.run("trace", command[0], "--json", *command[1:], check=False)
+        assert completed.stdout == trace.reply(tool, arguments)[1] + "\n", command
 
 
 TYPED = {
@@ -112,15 +112,15 @@ TYPED = {
 def test_a_failure_has_the_exit_code_of_its_error(trace: Trace, command: str, code: str | None, exit_code: int) -> None:
     firsts = [session[0] for session in trace.ids.values()]
     words = {"SESSION": trace.ids[NETS], "SHARED": next(letter for letter in firsts if firsts.count(letter) > 1)}
-    name, *more = (words.get(word, word) for word in command.split())
-    done = trace.person.run("trace", name, "--json", *more, check=False)
-    answer = json.loads(done.stdout)
-    assert (done.returncode, answer.get("error", {}).get("code")) == (exit_code, code)
-    told = trace.person.run("trace", name, *more, check=False)
-    assert told.returncode == exit_code
+    name, *arguments = (words.get(word, word) for word in command.split())
+    completed = trace.person.run("trace", name, "--json", *arguments, check=False)
+    answer = json.loads(completed.stdout)
+    assert (completed.returncode, answer.get("error", {}).get("code")) == (exit_code, code)
+    printed = trace.person.run("trace", name, *arguments, check=False)
+    assert printed.returncode == exit_code
     if code is not None:
         argument, space, rest = answer["error"]["message"].partition(" ")
-        assert (told.stdout, told.stderr) == ("", f"recollect: {TYPED.get(argument, argument)}{space}{rest}\n")
+        assert (printed.stdout, printed.stderr) == ("", f"recollect: {TYPED.get(argument, argument)}{space}{rest}\n")
 
 
 def test_a_command_past_its_deadline_fails_with_a_retryable_error(person: Person) -> None:
@@ -137,20 +137,20 @@ def test_a_command_past_its_deadline_fails_with_a_retryable_error(person: Person
     ["nonsense", "search", "event SESSION", "event SESSION one", "session", "session a b", "search e --limit x"],
 )
 def test_invalid_options_are_a_usage_error(trace: Trace, command: str) -> None:
-    done = trace.person.run("trace", *command.replace("SESSION", trace.ids[NETS]).split(), check=False)
-    assert done.returncode == 2
-    assert "Usage: recollect trace" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
+    completed = trace.person.run("trace", *command.replace("SESSION", trace.ids[NETS]).split(), check=False)
+    assert completed.returncode == 2
+    assert "Usage: recollect trace" in completed.stderr + completed.stdout
+    assert "Traceback" not in completed.stderr
 
 
 # ---- for people
 
 
 def test_the_output_for_people_shows_matches_and_the_next_command(trace: Trace) -> None:
-    found = shown(trace, "search", "marlinspike")
-    assert UUID.findall(found) == [trace.ids[EVERYWHERE]] * 10, "ids stand whole on their lines"
-    assert "The marlinspike lies in locker 3." in found
-    assert "recollect trace event SESSION INDEX" in found
+    output = shown(trace, "search", "marlinspike")
+    assert UUID.findall(output) == [trace.ids[EVERYWHERE]] * 10, "ids stand whole on their lines"
+    assert "The marlinspike lies in locker 3." in output
+    assert "recollect trace event SESSION INDEX" in output
     first = shown(trace, "search", "gull", "-n", "2")
     cursor = re.findall(r"More: --cursor (\S+)", first)[0]
     assert first.splitlines()[:4] != shown(trace, "search", "gull", "-n", "2", "--cursor", cursor).splitlines()[:4]
@@ -232,10 +232,10 @@ def test_terminal_control_sequences_are_not_printed(evil: Trace) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_an_example_and_the_options_of_a_realm(person: Person, name: str) -> None:
-    told = person.run("trace", name, "--help").stdout
-    assert re.search(rf"^ +recollect trace {name}\b", told, re.MULTILINE)
+    help_text = person.run("trace", name, "--help").stdout
+    assert re.search(rf"^ +recollect trace {name}\b", help_text, re.MULTILINE)
     for flag in ("--json", "--realm ID", "--isolated", "--instance ID", "--realm-backend [sqlite|jsonl|memory]"):
-        assert flag in told
+        assert flag in help_text
 
 
 def test_help_names_every_command(person: Person) -> None:

@@ -120,14 +120,14 @@ def test_compact_shows_the_tool_its_arguments_and_its_result(trace: Trace) -> No
 
 
 def test_compact_works_for_every_type_of_event(trace: Trace) -> None:
-    seen = set()
+    types = set()
     for title in (DEPTHS, EVERYWHERE):
         answer = trace.answer(EVENTS, query="e", detail_level="compact", session_id=trace.ids[title], limit=20)
         for match in answer["data"]["matches"]:
             assert list(match) == [*HEAD, "compact"]
             assert match["compact"]
-            seen.add(match["event_type"])
-    assert seen == set(EVENT_TYPES)
+            types.add(match["event_type"])
+    assert types == set(EVENT_TYPES)
 
 
 @pytest.mark.parametrize("level", ["", "Preview", "summary", "turns", "all", 5, True, ["full"]])

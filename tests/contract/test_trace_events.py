@@ -134,15 +134,15 @@ def test_a_long_event_is_not_cut(trace: Trace) -> None:
 def test_a_result_names_the_call_that_it_answers(trace: Trace) -> None:
     """Also out of order, in a later turn, and of nobody's."""
     events = trace.every_event(RIGGING)
-    answered = {
+    call_index_of = {
         event["payload"]["output"]: event["payload"]["call_index"]
         for event in events
         if event["event_type"] == "tool_result"
     }
     calls = {event["event_index"]: event["payload"]["name"] for event in events if event["event_type"] == "tool_call"}
-    assert [calls[answered[output]] for output in ("E1", "E2", "E3")] == ["Bash", "Read", "Grep"]
-    assert answered["F2"] == next(event["event_index"] for event in events if event["payload"].get("text") == "F1") - 1
-    assert answered["J1"] is None
+    assert [calls[call_index_of[output]] for output in ("E1", "E2", "E3")] == ["Bash", "Read", "Grep"]
+    assert call_index_of["F2"] == next(event["event_index"] for event in events if event["payload"].get("text") == "F1") - 1
+    assert call_index_of["J1"] is None
 
 
 def test_a_failure_has_its_exit_code_if_it_is_known(trace: Trace) -> None:

@@ -55,10 +55,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> list[Answer]:
 def holds(event: Answer, query: str) -> bool:
     """Whether a string stands in an event's text, its tool's name, its arguments as JSON or any text among them."""
     payload = event["payload"]
-    told = [payload.get("output", payload.get("text", ""))]
+    texts = [payload.get("output", payload.get("text", ""))]
     if event["event_type"] == "tool_call":
-        told = [payload["name"], compact(payload["arguments"]), *texts_in(payload["arguments"])]
-    return any(query.casefold() in text.casefold() for text in told)
+        texts = [payload["name"], compact(payload["arguments"]), *texts_in(payload["arguments"])]
+    return any(query.casefold() in text.casefold() for text in texts)
 
 
 QUERIES = {
@@ -97,17 +97,18 @@ def test_a_search_finds_exactly_the_events_that_contain_the_string(
     trace: Trace, everything: list[Answer], queries: list[str]
 ) -> None:
     for query in queries:
-        wanted = {place(event) for event in everything if holds(event, query)}
-        found = trace.places(query)
-        assert len(found) == len(set(found))
-        assert set(found) == wanted, query
+        expected = {place(event) for event in everything if holds(event, query)}
+        matches = trace.places(query)
+        assert len(matches) == len(set(matches))
+        assert set(matches) == expected, query
 
 
 def test_the_example_queries_find_their_events(everything: list[Answer]) -> None:
-    found = {
-        kind: [query for query in asked if any(holds(one, query) for one in everything)] for kind, asked in QUERIES.items()
+    queries_with_events = {
+        kind: [query for query in queries if any(holds(event, query) for event in everything)]
+        for kind, queries in QUERIES.items()
     }
-    assert found == {**QUERIES, "what nothing holds": []}
+    assert queries_with_events == {**QUERIES, "what nothing holds": []}
 
 
 def test_a_string_is_found_in_any_event_and_field(trace: Trace) -> None:
@@ -194,27 +195,27 @@ def test_the_next_page_may_have_another_size_and_another_spelling_of_its_filters
 def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> None:
     """A4: neither a newer session nor an older one makes any other match come twice or not at all."""
 
-    def tell(number: int) -> None:
+    def write_gulls(number: int) -> None:
         log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 1_000)
         write(person.claude_log(log.session), gulls(number, 3)(log))
         person.sync()
 
     for number in range(10, 15):
-        tell(number)
+        write_gulls(number)
     with connect_trace(person) as trace:
         before = trace.places("gull")
-        found, cursor, newer, older = [], dict[str, Any](), iter(range(20, 40)), iter(range(9, 0, -1))
+        matches, cursor, newer, older = [], dict[str, Any](), iter(range(20, 40)), iter(range(9, 0, -1))
         while True:
             answer = trace.answer(SEARCH, query="gull", limit=2, **cursor)
-            found += [place(match) for match in answer["data"]["matches"]]
+            matches += [place(match) for match in answer["data"]["matches"]]
             if not answer["pagination"]["has_more"]:
                 break
             cursor = {"cursor": answer["pagination"]["next_cursor"]}
-            tell(next(newer))
-            if len(found) == 8:
-                tell(next(older))
-    assert found[: len(before)] == before
-    assert len(found) == len(set(found)) == len(before) + 3, "and the older one at the end"
+            write_gulls(next(newer))
+            if len(matches) == 8:
+                write_gulls(next(older))
+    assert matches[: len(before)] == before
+    assert len(matches) == len(set(matches)) == len(before) + 3, "and the older one at the end"
 
 
 # ---- filters
@@ -224,11 +225,11 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
 def test_an_event_type_may_have_either_spelling(trace: Trace, everything: list[Answer], event_type: str) -> None:
     """A9, A10."""
     query = "o"
-    wanted = {place(event) for event in everything if event["event_type"] == event_type and holds(event, query)}
-    assert wanted
+    expected = {place(event) for event in everything if event["event_type"] == event_type and holds(event, query)}
+    assert expected
     camel = "".join(part.capitalize() for part in event_type.split("_"))
     for spelling in (event_type, camel):
-        assert set(trace.places(query, event_type=spelling)) == wanted
+        assert set(trace.places(query, event_type=spelling)) == expected
 
 
 def test_a_provider_is_a_filter(trace: Trace) -> None:
@@ -241,10 +242,10 @@ def test_a_provider_is_a_filter(trace: Trace) -> None:
 def test_a_session_may_be_given_by_its_id_or_a_prefix(trace: Trace) -> None:
     """A11."""
     session = trace.ids[IDENTIFIERS]
-    wanted = [one for one in trace.places("e") if one[0] == session]
-    assert wanted
+    expected = [match for match in trace.places("e") if match[0] == session]
+    assert expected
     for name in (session, session[:8], session.upper()):
-        assert trace.places("e", session_id=name) == wanted
+        assert trace.places("e", session_id=name) == expected
 
 
 def test_filters_are_combined(trace: Trace) -> None:

@@ -264,10 +264,10 @@ def test_a_deadline_may_be_set_in_the_environment(person: Person) -> None:
     with connect_trace(person) as trace:
         configured = trace.error("search_event_previews", query="jib")
         (person.realm / "config.json").unlink()
-        found = trace.matches("jib")
+        matches = trace.matches("jib")
     assert timed_out == configured
     assert (timed_out["code"], timed_out["retryable"]) == ("search_timeout", True)
-    assert len(found) == 1
+    assert len(matches) == 1
 
 
 # ---- a store that breaks

@@ -130,7 +130,7 @@ def test_full_has_everything_in_the_archive(trace: Trace) -> None:
         turns = trace.details(title, "full")["turns"]
         steps = [step for turn in turns for step in turn["steps"]]
         tools = [tool for step in steps for tool in step["tools"]]
-        shown = [
+        texts = [
             *(("user", turn["user_message"]) for turn in turns),
             *(("message", step["message"]) for step in steps if step["message"] is not None),
             *(("tool_call", tool["name"], str(tool["arguments"])) for tool in tools if tool["arguments"] is not None),
@@ -138,7 +138,7 @@ def test_full_has_everything_in_the_archive(trace: Trace) -> None:
             *((other["event_type"], other["text"]) for turn in turns for other in turn["other_events"]),
         ]
         events = trace.every_event(title)
-        assert Counter(shown) == Counter(told(event) for event in events if event["event_type"] != "reasoning"), title
+        assert Counter(texts) == Counter(told(event) for event in events if event["event_type"] != "reasoning"), title
         thoughts = [event["payload"]["text"] for event in events if event["event_type"] == "reasoning"]
         assert "\n\n".join(step["reasoning"] for step in steps if step["reasoning"]) == "\n\n".join(thoughts)
 
@@ -216,7 +216,7 @@ def test_no_answer_is_larger_than_its_level_allows(trace: Trace, level: str) -> 
 
 def test_steps_that_fit_are_complete(trace: Trace) -> None:
     """A24, A28: what `full` shows, with thoughts and outputs cut, is what `steps` shows, unless that is too large."""
-    whole = set()
+    complete_titles = set()
     for title in trace.ids:
         expected = answered(trace, title, "full")
         expected["data"]["detail_level"] = "steps"
@@ -228,12 +228,12 @@ def test_steps_that_fit_are_complete(trace: Trace) -> None:
                     tool["output"] = shortened(tool["output"])
         answer = answered(trace, title, "steps")
         if size(expected) <= 100 * KB:
-            whole.add(title)
+            complete_titles.add(title)
             assert answer == expected
         else:
             assert warned("steps") in answer["warnings"]
             assert 50 * KB <= size(answer) <= 100 * KB
-    assert whole == trace.ids.keys() - {SIXTY, STEPPED, HEAVY, WORST_TITLE}
+    assert complete_titles == trace.ids.keys() - {SIXTY, STEPPED, HEAVY, WORST_TITLE}
 
 
 def shortened(text: str | None) -> str | None:
@@ -244,9 +244,9 @@ def test_a_session_of_sixty_turns_keeps_its_beginning_and_its_end(trace: Trace) 
     """A28."""
     answer = answered(trace, SIXTY, "summary")
     assert answer["warnings"][0] == warned("summary")
-    shown = [turn["turn_index"] for turn in answer["data"]["turns"]]
-    assert (shown[0], shown[-1]) == (0, 59)
-    assert shown == sorted(set(shown))
+    indexes = [turn["turn_index"] for turn in answer["data"]["turns"]]
+    assert (indexes[0], indexes[-1]) == (0, 59)
+    assert indexes == sorted(set(indexes))
     assert answer["data"]["stats"]["total_turns"] == 60
     for level in ("turns", "steps"):
         assert warned(level) in answered(trace, SIXTY, level)["warnings"]
@@ -259,10 +259,10 @@ def test_a_turn_of_three_hundred_steps_keeps_its_beginning_and_its_end(trace: Tr
     assert answer["warnings"][0] == warned(level)
     (turn,) = answer["data"]["turns"]
     assert turn["step_count"] == answer["data"]["stats"]["total_steps"] == 300
-    shown = [step["step_index"] for step in turn["steps"]]
-    assert (shown[0], shown[-1]) == (0, 299)
-    assert shown == sorted(set(shown))
-    assert len(shown) + turn["steps_left_out"] == 300
+    indexes = [step["step_index"] for step in turn["steps"]]
+    assert (indexes[0], indexes[-1]) == (0, 299)
+    assert indexes == sorted(set(indexes))
+    assert len(indexes) + turn["steps_left_out"] == 300
     assert size(answer) > BUDGET_KB[level] * KB * 0.9, "no more was left out than had to be"
 
 
@@ -299,22 +299,22 @@ def test_an_answer_of_exactly_the_maximum_size_is_complete_and_one_byte_more_is_
 ) -> None:
     """A28: 10 KB are 10,240 bytes."""
 
-    def ask(trace: Trace, number: int, more: int) -> Answer:
+    def answer_with_extra(trace: Trace, number: int, extra: int) -> Answer:
         log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 1_000)
-        each, odd = divmod(more, turns - 1)
-        rest = [log.prompt("on " + "a" * (each + (turn < odd))) for turn in range(turns - 1)]
-        write(person.claude_log(log.session), [log.prompt(f"Weigh {number}"), *rest])
+        length, remainder = divmod(extra, turns - 1)
+        prompts = [log.prompt("on " + "a" * (length + (turn < remainder))) for turn in range(turns - 1)]
+        write(person.claude_log(log.session), [log.prompt(f"Weigh {number}"), *prompts])
         person.sync()
         session = trace.matches(f"Weigh {number}")[0]["session_id"]
         return trace.answer(SESSION, session_id=session, detail_level=level)
 
-    most = BUDGET_KB[level] * KB
+    max_size = BUDGET_KB[level] * KB
     with connect_trace(person) as trace:
-        room = most - size(ask(trace, 1, 0))
-        just, over = ask(trace, 2, room), ask(trace, 3, room + 1)
-    assert (size(just), "warnings" in just) == (most, False)
+        room = max_size - size(answer_with_extra(trace, 1, 0))
+        exact, over = answer_with_extra(trace, 2, room), answer_with_extra(trace, 3, room + 1)
+    assert (size(exact), "warnings" in exact) == (max_size, False)
     assert over["warnings"] == [warned(level)]
-    assert size(over) <= most
+    assert size(over) <= max_size
 
 
 # ---- naming a session
@@ -331,11 +331,11 @@ def test_a_session_may_be_given_by_its_id_or_any_unique_prefix(trace: Trace) -> 
     """A29, A30: from one character on, in any case; the whole id comes back."""
     firsts = Counter(session[0] for session in trace.ids.values())
     session = next(session for session in trace.ids.values() if firsts[session[0]] == 1)
-    whole = trace.data(SESSION, session_id=session)
+    expected = trace.data(SESSION, session_id=session)
     for length in range(1, len(session) + 1):
-        assert trace.data(SESSION, session_id=session[:length]) == whole
-    assert trace.data(SESSION, session_id=session.upper()) == whole
-    assert whole["session_id"] == session
+        assert trace.data(SESSION, session_id=session[:length]) == expected
+    assert trace.data(SESSION, session_id=session.upper()) == expected
+    assert expected["session_id"] == session
 
 
 @pytest.mark.parametrize("tool", [SESSION, "get_event_details", "analyze_session"])

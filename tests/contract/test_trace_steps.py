@@ -127,13 +127,13 @@ def test_a_step_in_a_line_counts_its_tools(trace: Trace) -> None:
 
 
 def analysis(trace: Trace, title: str) -> Any:
-    found = trace.data("analyze_session", session_id=trace.ids[title])
-    assert found.keys() == {"session_id", "score", "insights"}
-    assert found["session_id"] == trace.ids[title]
-    assert type(found["score"]) is int and 0 <= found["score"] <= 100
-    turns = [insight["turn_index"] for insight in found["insights"]]
+    answer = trace.data("analyze_session", session_id=trace.ids[title])
+    assert answer.keys() == {"session_id", "score", "insights"}
+    assert answer["session_id"] == trace.ids[title]
+    assert type(answer["score"]) is int and 0 <= answer["score"] <= 100
+    turns = [insight["turn_index"] for insight in answer["insights"]]
     assert turns == sorted(turns)
-    return found
+    return answer
 
 
 def noticed(trace: Trace, title: str) -> list[tuple[str, int]]:

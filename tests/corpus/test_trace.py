@@ -52,17 +52,17 @@ class Home:
         assert not reply.is_error, (arguments, reply.text)
         return json.loads(reply.text), len(reply.text.encode())
 
-    def places(self, query: str, most: int | None = None) -> list[tuple[str, int]]:
+    def places(self, query: str, max_count: int | None = None) -> list[tuple[str, int]]:
         """(session, event) of all matches, or of the first ones."""
-        found: list[tuple[str, int]] = []
+        places: list[tuple[str, int]] = []
         cursor: dict[str, str] = {}
-        while most is None or len(found) < most:
+        while max_count is None or len(places) < max_count:
             answer, _ = self.ask("search_event_previews", query=query, limit=50, **cursor)
-            found += [(match["session_id"], match["event_index"]) for match in answer["data"]["matches"]]
+            places += [(match["session_id"], match["event_index"]) for match in answer["data"]["matches"]]
             if not answer["pagination"]["has_more"]:
                 break
             cursor = {"cursor": answer["pagination"]["next_cursor"]}
-        return found
+        return places
 
     def scanned(self, query: str) -> list[tuple[str, int]]:
         """The same by looking at every event."""
@@ -111,13 +111,13 @@ def test_sessions_of_about_twenty_turns_are_shown_within_their_sizes(home: Home)
 def test_every_session_is_shown_within_its_sizes(home: Home) -> None:
     """A28: whatever its turns are like; something of it is always shown, and a warning says if it is not all."""
     for session in home.sessions.values():
-        for level, most in BUDGET_KB.items():
+        for level, max_kb in BUDGET_KB.items():
             answer, size = home.ask("get_session_details", session_id=uuid_of(session), detail_level=level)
-            assert size <= most * KB, (session.path, level)
+            assert size <= max_kb * KB, (session.path, level)
             turns = answer["data"]["turns"]
             assert turns and turns[0]["turn_index"] == 0
             cut = any("steps_left_out" in turn for turn in turns) or len(turns) < session.turn_count
-            assert not cut or f"Response truncated to {most} KB" in answer["warnings"]
+            assert not cut or f"Response truncated to {max_kb} KB" in answer["warnings"]
 
 
 def test_every_session_is_shown_in_full(home: Home) -> None:
@@ -130,21 +130,21 @@ def test_every_session_is_shown_in_full(home: Home) -> None:
         places = [tool[name] for tool in tools for name in ("call_index", "result_index") if tool[name] is not None]
         places += [other["event_index"] for turn in turns for other in turn["other_events"]]
         assert max(Counter(places).values(), default=1) == 1, session.path
-        said = sum(step["message"] is not None for turn in turns for step in turn["steps"])
+        message_count = sum(step["message"] is not None for turn in turns for step in turn["steps"])
         events = [event for event, _ in home.events if event.session == session.key]
         kinds = Counter(event.kind for event in events)
-        assert said == kinds[Kind.ASSISTANT_RESPONSE], session.path
+        assert message_count == kinds[Kind.ASSISTANT_RESPONSE], session.path
         prompts = sum(turn.prompt is not None for turn in home.reader.turns(session.key))
-        assert len(places) == len(events) - said - kinds[Kind.REASONING] - prompts, session.path
+        assert len(places) == len(events) - message_count - kinds[Kind.REASONING] - prompts, session.path
 
 
 def test_every_session_is_analyzed(home: Home) -> None:
     """A41."""
     for session in home.sessions.values():
-        found, _ = home.ask("analyze_session", session_id=uuid_of(session))
-        assert 0 <= found["data"]["score"] <= 100
-        assert (found["data"]["score"] == 100) is (not found["data"]["insights"])
-        assert all(0 <= insight["turn_index"] < session.turn_count for insight in found["data"]["insights"])
+        answer, _ = home.ask("analyze_session", session_id=uuid_of(session))
+        assert 0 <= answer["data"]["score"] <= 100
+        assert (answer["data"]["score"] == 100) is (not answer["data"]["insights"])
+        assert all(0 <= insight["turn_index"] < session.turn_count for insight in answer["data"]["insights"])
 
 
 # ---- matches
@@ -182,10 +182,10 @@ def test_every_match_opens_and_contains_the_string(home: Home, string: str) -> N
         assert string.casefold() in match["preview"].casefold()
         opened, _ = home.ask("get_event_details", session_id=match["session_id"], event_index=match["event_index"])
         payload = opened["data"]["payload"]
-        told = [
+        texts = [
             payload.get("output", payload.get("text", "")),
             payload.get("name", ""),
             json.dumps(payload.get("arguments")),
         ]
-        assert any(string.casefold() in text.casefold() for text in [*told, *texts_in(payload.get("arguments"))])
+        assert any(string.casefold() in text.casefold() for text in [*texts, *texts_in(payload.get("arguments"))])
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", opened["data"]["timestamp"])

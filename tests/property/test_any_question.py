@@ -58,14 +58,14 @@ def _name(number: int) -> str:
     return f"{number:08x}-1111-4111-8111-111111111111"
 
 
-def _told(number: int, told: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
+def _told(number: int, exchanges: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
     claude = Claude(_name(number), start=number * 100)
     return [
         record
-        for place, (asked, output, answer) in enumerate(told)
+        for place, (prompt, output, answer) in enumerate(exchanges)
         for record in (
-            claude.prompt(asked),
-            claude.calls("Bash", f"call_{place}", command=asked),
+            claude.prompt(prompt),
+            claude.calls("Bash", f"call_{place}", command=prompt),
             claude.result(f"call_{place}", output),
             claude.says(answer),
         )
@@ -73,14 +73,14 @@ def _told(number: int, told: list[tuple[str, str, str]]) -> list[dict[str, Any]]
 
 
 @few
-@given(said=sessions, query=words, kinds=st.none() | st.lists(st.sampled_from(SEARCHABLE), min_size=1))
-def test_a_scope_never_leaks(said: Any, query: str, kinds: Any) -> None:
-    with asker([_told(number, told) for number, told in enumerate(said, 1)]) as ask:
+@given(exchanges=sessions, query=words, kinds=st.none() | st.lists(st.sampled_from(SEARCHABLE), min_size=1))
+def test_a_scope_never_leaks(exchanges: Any, query: str, kinds: Any) -> None:
+    with asker([_told(number, session) for number, session in enumerate(exchanges, 1)]) as ask:
         for within in (*ask.sessions(), *ask.turns()):
-            found = ask.data("search_sessions", query=query, within_id=within, event_types=kinds, n_hits=50)
+            answer = ask.data("search_sessions", query=query, within_id=within, event_types=kinds, n_hits=50)
             scope = within.partition(":")[0]
-            assert {hit["open"][f"{scope}_id"] for hit in found["results"]} <= {within}
-            assert {hit["event"]["type"] for hit in found["results"]} <= set(kinds or SEARCHABLE)
+            assert {hit["open"][f"{scope}_id"] for hit in answer["results"]} <= {within}
+            assert {hit["event"]["type"] for hit in answer["results"]} <= set(kinds or SEARCHABLE)
 
 
 @few
@@ -113,8 +113,8 @@ def test_paging_shows_every_session_exactly_once_and_in_order(starts: list[int],
             page = ask.data("list_sessions", **EVER, limit=limit, sort=sort, cursor=cursor)
             assert page["truncated"] is (page["next_cursor"] is not None)
             pages, cursor = [*pages, page["sessions"]], page["next_cursor"]
-        shown = [found["session"] for page in pages for found in page]
-        assert len({session["id"] for session in shown}) == len(shown) == len(starts)
+        listed = [row["session"] for page in pages for row in page]
+        assert len({session["id"] for session in listed}) == len(listed) == len(starts)
         assert all(len(page) == limit for page in pages[:-1])
-        updated = [session["updated_at"] for session in shown]
+        updated = [session["updated_at"] for session in listed]
         assert updated == sorted(updated, reverse=sort == "desc")

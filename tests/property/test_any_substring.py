@@ -26,10 +26,10 @@ sessions = st.lists(st.lists(turns, min_size=1, max_size=3), min_size=1, max_siz
 
 
 @contextmanager
-def archive(told: list[list[tuple[str, str, str, str]]]) -> Iterator[tuple[Path, Reader]]:
+def archive(sessions_of_exchanges: list[list[tuple[str, str, str, str]]]) -> Iterator[tuple[Path, Reader]]:
     with TemporaryDirectory() as folder:
         realm = Path(folder, "state", "realms", "main")
-        for number, exchanges in enumerate(told, 1):
+        for number, exchanges in enumerate(sessions_of_exchanges, 1):
             claude = Claude(f"{number:08x}-1111-4111-8111-111111111111", start=number * 37 % 5 * 1_000)
             records = [
                 line
@@ -64,35 +64,35 @@ def held(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
 def known(realm: Path, reader: Reader, share: float) -> NgramCoverage:
     """An index that knows a share of the events."""
     rows = [row for chunk in reader.events_to_index(0, len(KINDS)) for row in chunk]
-    seen = rows[int(share * (len(rows) - 1))][0].key if share else 0
-    if not seen:
+    last_key = rows[int(share * (len(rows) - 1))][0].key if share else 0
+    if not last_key:
         return NgramCoverage(None, 0)
     writer = NgramWriter(realm, reader.meta("identity") or "")
     writer.add(
         NgramDocument(event.key, event.session, event.seq, event.index_kind(), source, started, event.full_text())
         for event, source, _, started in rows
-        if event.key <= seen
+        if event.key <= last_key
     )
-    writer.commit_up_to(seen)
+    writer.commit_up_to(last_key)
     writer.close()
-    return NgramCoverage(NgramIndex(realm, reader.meta("identity") or ""), seen)
+    return NgramCoverage(NgramIndex(realm, reader.meta("identity") or ""), last_key)
 
 
 @few
 @given(sessions, st.lists(sought, min_size=1, max_size=4), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_every_event_that_contains_a_string_is_found_page_by_page(
-    told: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, is_filtered: bool
+    exchanges: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, is_filtered: bool
 ) -> None:
-    with archive(told) as (realm, reader):
+    with archive(exchanges) as (realm, reader):
         index = known(realm, reader, share)
         filters = Filters(kinds=(3, 4), session=reader.all_sessions()[0].key) if is_filtered else Filters()
         for string in strings:
-            wanted = held(reader, string, filters)
-            found: list[MatchPosition] = []
+            expected = held(reader, string, filters)
+            positions: list[MatchPosition] = []
             while True:
-                after = found[-1] if found else None
+                after = positions[-1] if positions else None
                 page = find_substring(reader, index, string, filters, after, 3, lambda: None)
-                found += [match.position for match in page]
+                positions += [match.position for match in page]
                 if len(page) < 3:
                     break
-            assert found == wanted
+            assert positions == expected

@@ -56,10 +56,10 @@ def cost(value: LongValue, size: int) -> Cost:
         value.lay_out(home, size)
         if EVERY or value.how == "longer":  # counting what many small values take is slow
             tracemalloc.start()
-        began = time.process_time()
+        started = time.process_time()
         for paths in (None, [home / NAMED]) if (home / NAMED).exists() else (None,):
             sync(realm, Settings(home=Path(folder)), all_sources(), {"HOME": str(home)}, paths)
-        seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+        seconds, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
         tracemalloc.stop()
     return Cost(seconds, peak)
 

@@ -49,12 +49,12 @@ def test_a_plan_is_emitted_completely_whenever_it_changes() -> None:
 
 def shell(status: str | None = None, **meta: Any) -> dict[str, Any]:
     """An update of a command as codex-acp 2.6.0 tells it: by `_meta`, the terminal being its own."""
-    told = {"toolCallId": "1", "_meta": {name: {"terminal_id": "1", **value} for name, value in meta.items()}}
+    update = {"toolCallId": "1", "_meta": {name: {"terminal_id": "1", **value} for name, value in meta.items()}}
     if "terminal_info" not in meta:
-        return {"sessionUpdate": "tool_call_update", **told} | ({"status": status} if status else {})
+        return {"sessionUpdate": "tool_call_update", **update} | ({"status": status} if status else {})
     content = [{"type": "terminal", "terminalId": "1"}]
     start = {"sessionUpdate": "tool_call", "title": "ls", "kind": "execute", "status": "in_progress", "content": content}
-    return {**start, "rawInput": {"command": "ls", "cwd": "/"}, **told}
+    return {**start, "rawInput": {"command": "ls", "cwd": "/"}, **update}
 
 
 LISTED = ToolCall("1", "ls", {"command": "ls", "cwd": "/"})

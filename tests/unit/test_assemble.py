@@ -40,10 +40,10 @@ class Log:
         return Record(session="s", key=f"k{number}", id=f"k{number}".encode(), kind=kind, text=text, **more)
 
     def take(self, *records: Record | SessionMetadata) -> Folded:
-        made = fold(self.state, list(records), BEFORE)
-        self.events = [event for event in self.events if event.id not in made.withdrawn] + made.events
-        self.turns |= {turn.ordinal: turn for turn in made.turns}
-        return made
+        folded = fold(self.state, list(records), BEFORE)
+        self.events = [event for event in self.events if event.id not in folded.withdrawn] + folded.events
+        self.turns |= {turn.ordinal: turn for turn in folded.turns}
+        return folded
 
     def shape(self) -> list[list[str]]:
         """The texts of the events, turn by turn."""
@@ -491,10 +491,10 @@ def test_a_placeholder_never_replaces_a_title(log: Log) -> None:
 
 @pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * MAX_TITLE, "a" * (MAX_TITLE + 1)])
 def test_a_title_is_never_too_long_and_shows_where_it_was_cut(text: str) -> None:
-    shown = label(text, MAX_TITLE)
-    assert 0 < len(shown) <= MAX_TITLE
-    assert shown.endswith("…") is (len(text.strip()) > MAX_TITLE)
-    assert text.startswith(shown.rstrip("…"))
+    title = label(text, MAX_TITLE)
+    assert 0 < len(title) <= MAX_TITLE
+    assert title.endswith("…") is (len(text.strip()) > MAX_TITLE)
+    assert text.startswith(title.rstrip("…"))
 
 
 # ---- what is said of a session

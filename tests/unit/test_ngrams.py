@@ -64,10 +64,10 @@ def test_strings_of_one_and_two_characters_are_found(tmp_path: Path, string: str
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(LETTERS, max_size=40), min_size=1, max_size=6), st.text(LETTERS, min_size=1, max_size=6))
 def test_every_event_that_contains_a_string_is_a_candidate(
-    tmp_path_factory: pytest.TempPathFactory, told: list[str], string: str
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], string: str
 ) -> None:
-    index = build_index(tmp_path_factory.mktemp("realm"), [document(key, one) for key, one in enumerate(told, 1)])
-    assert {key for key, one in enumerate(told, 1) if fold_case(string) in fold_case(one)} <= {*found_keys(index, string)}
+    index = build_index(tmp_path_factory.mktemp("realm"), [document(key, text) for key, text in enumerate(texts, 1)])
+    assert {key for key, text in enumerate(texts, 1) if fold_case(string) in fold_case(text)} <= {*found_keys(index, string)}
 
 
 @pytest.mark.parametrize("place", [0, DOCUMENT - 3, DOCUMENT - OVERLAP - 1, DOCUMENT, 3 * DOCUMENT - OVERLAP, 5 * DOCUMENT])

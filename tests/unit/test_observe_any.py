@@ -14,16 +14,27 @@ from tests.observed.turns import CWD, Turn
 TYPES = {"decision", "bug-fix", "pattern", "feature", "refactor", "discovery", "diagnosis", "test", "config", "general"}
 
 
-def _holds(seen: Observation, events: list[Event]) -> None:
+def _holds(observation: Observation, events: list[Event]) -> None:
     ids = {event.id for event in events}
-    assert seen.type in TYPES
-    assert 1 <= len(seen.title) <= 80 and not seen.title.endswith(".") and "\n" not in seen.title
-    assert len(seen.subtitle) <= 160 and len(seen.narrative) <= 900
-    assert len(seen.facts) <= 6 and all(0 < len(fact) <= 200 and fact != seen.title for fact in seen.facts)
-    assert len(seen.concepts) <= 8 and not {concept.lower() for concept in seen.concepts} & {"the", "fix", "add", "use"}
-    assert len(seen.files_read) <= 20 and len(seen.files_modified) <= 20
-    assert 1 <= len(seen.evidence) <= 6 and set(seen.evidence) <= ids and len(set(seen.evidence)) == len(seen.evidence)
-    assert seen.at in {event.at for event in events}
+    assert observation.type in TYPES
+    assert 1 <= len(observation.title) <= 80 and not observation.title.endswith(".") and "\n" not in observation.title
+    assert len(observation.subtitle) <= 160 and len(observation.narrative) <= 900
+    assert len(observation.facts) <= 6 and all(
+        0 < len(fact) <= 200 and fact != observation.title for fact in observation.facts
+    )
+    assert len(observation.concepts) <= 8 and not {concept.lower() for concept in observation.concepts} & {
+        "the",
+        "fix",
+        "add",
+        "use",
+    }
+    assert len(observation.files_read) <= 20 and len(observation.files_modified) <= 20
+    assert (
+        1 <= len(observation.evidence) <= 6
+        and set(observation.evidence) <= ids
+        and len(set(observation.evidence)) == len(observation.evidence)
+    )
+    assert observation.at in {event.at for event in events}
 
 
 PIECES = [

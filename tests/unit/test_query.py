@@ -100,9 +100,9 @@ def test_only_plain_words_are_embedded(question: str, meaning: str) -> None:
         ("the login in src/auth.ts fails", ("login", "fail"), (("src", "auth", "ts"),)),
     ],
 )
-def test_an_identifier_that_occurs_whole_is_not_searched_by_its_parts(question: str, terms: object, wholes: object) -> None:
-    asked = parse(question)
-    narrowed = asked.without_identifier_parts(lambda whole: True)
-    assert (narrowed.terms, narrowed.optional_phrases) == (terms, wholes)
-    unchanged = asked.without_identifier_parts(lambda whole: False)
-    assert (unchanged.terms, unchanged.optional_phrases) == (asked.terms, asked.optional_phrases)
+def test_an_identifier_that_occurs_whole_is_not_searched_by_its_parts(question: str, terms: object, phrases: object) -> None:
+    parsed = parse(question)
+    narrowed = parsed.without_identifier_parts(lambda whole: True)
+    assert (narrowed.terms, narrowed.optional_phrases) == (terms, phrases)
+    unchanged = parsed.without_identifier_parts(lambda whole: False)
+    assert (unchanged.terms, unchanged.optional_phrases) == (parsed.terms, parsed.optional_phrases)

@@ -91,12 +91,12 @@ def test_a_time_that_the_query_names_boosts() -> None:
 
 
 def test_a_part_of_weight_0_is_left_out() -> None:
-    found = [candidate(1, 5.0), candidate(2, 3.0), candidate(3, 4.0, turn=2)]
-    boost_by_neighbours(found, NOTHING)
-    boost_by_title(found, {1: 1.0}, NOTHING)
-    boost_by_time(found, [TimeWindow(0, 1)], NOTHING)
-    boost_conclusions(found, {0}, NOTHING)
-    assert all(one.parts.keys() == {"words"} for one in found)
+    candidates = [candidate(1, 5.0), candidate(2, 3.0), candidate(3, 4.0, turn=2)]
+    boost_by_neighbours(candidates, NOTHING)
+    boost_by_title(candidates, {1: 1.0}, NOTHING)
+    boost_by_time(candidates, [TimeWindow(0, 1)], NOTHING)
+    boost_conclusions(candidates, {0}, NOTHING)
+    assert all(candidate_.parts.keys() == {"words"} for candidate_ in candidates)
 
 
 def test_a_score_is_between_0_and_1_and_grows_with_the_sum() -> None:

@@ -79,10 +79,10 @@ def passes_all(row: Place) -> bool:
 def test_a_filter_comes_before_the_score(realm: Path, points: Vectors, name: str) -> None:
     filters, passes = FILTERS[name]
     passing = [row.key for row in rows() if (passes or passes_all)(row)]
-    found = [near.key for near in VectorIndex(realm, "events").nearest(points[11], filters, 20, -1.0)]
-    assert {*found} <= {*passing}
-    assert len(found) == min(20, len(passing))
-    assert len({*found} & {*exact(points, points[11], passing, 20)}) >= len(found) - 1
+    keys = [near.key for near in VectorIndex(realm, "events").nearest(points[11], filters, 20, -1.0)]
+    assert {*keys} <= {*passing}
+    assert len(keys) == min(20, len(passing))
+    assert len({*keys} & {*exact(points, points[11], passing, 20)}) >= len(keys) - 1
 
 
 @pytest.mark.parametrize("keys", [(1, 5, 77), ()])
@@ -106,10 +106,10 @@ def test_the_same_query_gets_the_same_answer(realm: Path, points: Vectors) -> No
 
 
 def test_rows_that_exist_have_a_similarity(realm: Path, points: Vectors) -> None:
-    found = VectorIndex(realm, "events").similarities(points[4], [5, 100, 99_999, 0])
-    assert found.keys() == {5, 100}
-    assert found[5] == pytest.approx(1.0, abs=0.01)
-    assert found[100] == pytest.approx(float(points[99] @ points[4]), abs=0.01)
+    similarities = VectorIndex(realm, "events").similarities(points[4], [5, 100, 99_999, 0])
+    assert similarities.keys() == {5, 100}
+    assert similarities[5] == pytest.approx(1.0, abs=0.01)
+    assert similarities[100] == pytest.approx(float(points[99] @ points[4]), abs=0.01)
 
 
 def test_a_reader_follows_what_is_added(realm: Path, points: Vectors) -> None:
