@@ -1,4 +1,4 @@
-"""What goes wrong before a command has asked anything, for programs: each family's error form, and never two of them."""
+"""Errors before a command runs, as JSON: in the form of its family, and only once."""
 
 import json
 import os
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.process
 
 ODD = os.fsdecode(b"caf\xe9")  # as Python has an argument that is Latin-1
 UNKNOWN = "01a1eb05-0000-7000-8000-000000000000"
-REFUSED = {  # what is asked for, and a part of what is said
+REFUSED = {  # the command, and a part of its error text
     "run x --realm kept --realm-backend jsonl": "realm backend mismatch",
     "run x --realm -bad": "A realm is named",
     "run x --label bad": "KEY=VALUE",
@@ -36,7 +36,7 @@ REFUSED = {  # what is asked for, and a part of what is said
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody with a realm, and with one whose manifest is torn."""
+    """A person with a realm, and with another realm whose manifest is torn."""
     person = Person(tmp_path_factory.mktemp("refused"))
     person.run("realm", "create", "kept")
     broken = person.state / "realms" / "broken"

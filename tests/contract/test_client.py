@@ -1,4 +1,4 @@
-"""The Python SDK: everything it offers, waited for and awaited, over a child's pipes, over TCP and over HTTP."""
+"""Everything the Python SDK offers, blocking and async, over a child's pipes, over TCP and over HTTP."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ SCRIPTED = [sys.executable, str(Path(__file__).parents[1] / "acp_agent.py")]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """One server for all cases; a child works in the same realm."""
+    """One server for all cases; a child process works in the same realm."""
     with running_server(Person(tmp_path_factory.mktemp("client"))) as (place, _):
         yield place
 
@@ -68,15 +68,15 @@ async def eventually(condition: Callable[[], Awaitable[Any]]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def refused(kind: type[RecollectError], asked: Awaitable[Any]) -> RecollectError:
+async def raised_error(kind: type[RecollectError], call: Awaitable[Any]) -> RecollectError:
     with pytest.raises(kind) as caught:
-        await asked
+        await call
     assert type(caught.value) is kind
     return caught.value
 
 
 class Gate:
-    """A program that answers what it was asked only when it may."""
+    """A program that echoes its prompt only after the test opens the gate."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "gate"
@@ -92,8 +92,8 @@ def gate(tmp_path: Path) -> Gate:
     return Gate(tmp_path)
 
 
-async def began(stream: Any) -> list[Any]:
-    """The events of a turn until it has said something."""
+async def read_to_first_text(stream: Any) -> list[Any]:
+    """The events of a turn up to its first text."""
     events: list[Any] = []
     async for event in stream:
         events.append(event)
@@ -151,7 +151,7 @@ def test_a_session_is_usable_after_a_failed_first_turn(talk: Callable[[Case], No
 
     async def case(client: Any) -> None:
         asked = client.create_session("x", command=["sh", "-c", "echo sorry >&2; exit 3"])
-        error = await refused(AgentError, asked)
+        error = await raised_error(AgentError, asked)
         assert (error.code, error.details["exit_code"]) == ("AGENT_ERROR", 3)
         assert "sorry" in str(error)
         assert error.session_id is not None
@@ -166,9 +166,9 @@ def test_a_second_turn_is_refused_at_once_and_the_first_continues(talk: Callable
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         first = session.stream("patience", command=gate.command)
-        events = await began(first)
+        events = await read_to_first_text(first)
         for again in (session.start_turn("x"), session.stream("x").wait(), client.session(session.id).start_turn("x")):
-            error = await refused(SessionBusy, again)
+            error = await raised_error(SessionBusy, again)
             assert (error.code, error.session_id) == ("SESSION_BUSY", session.id)
         state = await session.read()
         assert (state.is_active, state.message_count) == (True, 0)
@@ -189,7 +189,7 @@ def test_an_interrupted_turn_ends_and_its_session_is_usable(talk: Callable[[Case
         session = await client.create_deferred_session()
         assert not (await session.interrupt()).interrupted
         turn = session.stream("x", command=HANGS)
-        await began(turn)
+        await read_to_first_text(turn)
         stopped = await session.interrupt()
         assert (stopped.session_id, stopped.interrupted) == (session.id, True)
         remaining: list[Any] = []
@@ -223,7 +223,7 @@ def test_an_unknown_session_is_not_found(talk: Callable[[Case], None]) -> None:
             client.archive_session(ABSENT),
             client.read_session(f"another-realm:{ABSENT}"),
         ):
-            error = await refused(SessionNotFound, call)
+            error = await raised_error(SessionNotFound, call)
             assert (error.code, error.session_id) == ("SESSION_NOT_FOUND", ABSENT)
 
     talk(case)
@@ -276,7 +276,7 @@ def test_an_invalid_request_is_refused(talk: Callable[[Case], None]) -> None:
             client.request("session/read", {}),
             client.request("session/list", {"no_such_argument": 1}),
         ):
-            assert (await refused(InvalidParams, call)).code == "INVALID_PARAMS"
+            assert (await raised_error(InvalidParams, call)).code == "INVALID_PARAMS"
 
     talk(case)
 
@@ -306,7 +306,7 @@ def test_only_the_history_of_an_archived_session_can_be_read(talk: Callable[[Cas
         session = await client.create_session("keep this", command=CAT)
         assert (await client.archive_session(session.id)).archived
         for asked in (session.read(), session.start_turn("x"), session.archive()):
-            await refused(SessionNotFound, asked)
+            await raised_error(SessionNotFound, asked)
         assert [message.content async for message in session.messages()] == ["keep this", "keep this"]
 
     talk(case)
@@ -383,7 +383,7 @@ def test_a_turn_that_fails_delivers_its_events_and_then_raises(talk: Callable[[C
         assert [event.type for event in events_before_error] == ["turn_started", "text_delta", "turn_failed"]
         assert caught.value.session_id == session.id
         for _ in range(2):
-            await refused(AgentError, turn.wait())
+            await raised_error(AgentError, turn.wait())
 
     talk(case)
 
@@ -410,7 +410,7 @@ def test_closing_a_stream_does_not_end_its_turn_or_pass_its_events_to_others(
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         turn = session.stream("unheard", command=gate.command)
-        await began(turn)
+        await read_to_first_text(turn)
         await turn.close()
         with pytest.raises(RuntimeError, match="stream was closed"):
             turn.result  # noqa: B018
@@ -435,7 +435,7 @@ def test_closing_a_stream_does_not_end_its_turn_or_pass_its_events_to_others(
 
 
 def test_twenty_sessions_run_side_by_side(talk: Callable[[Case], None], tmp_path: Path) -> None:
-    """M9. None of them can end before all have begun."""
+    """M9. No session can end before all have begun."""
 
     async def case(client: Any) -> None:
         for n in range(20):
@@ -463,7 +463,7 @@ def test_twenty_sessions_run_side_by_side(talk: Callable[[Case], None], tmp_path
 def test_only_one_of_twenty_concurrent_turns_of_a_session_runs_and_gets_its_events(
     talk: Callable[[Case], None], gate: Gate
 ) -> None:
-    """M5. Whose an event is must not depend on who asked first."""
+    """M5. An event belongs to its own turn, whichever request came first."""
 
     async def case(client: Any) -> None:
         session = await client.create_deferred_session(command=gate.command)
@@ -492,7 +492,7 @@ def test_only_one_of_twenty_concurrent_turns_of_a_session_runs_and_gets_its_even
 
 
 def test_texts_of_all_kinds_come_back_unchanged(talk: Callable[[Case], None]) -> None:
-    """Half of a surrogate pair is no text; it is replaced, and harms nobody."""
+    """Half of a surrogate pair is not text; it is replaced without an error."""
 
     async def case(client: Any) -> None:
         text = 'ü 漢字 🦘 \u2028 \x00 \x7f \r\n "quoted" \\ \u202eright' + "x" * 200_000
@@ -518,13 +518,13 @@ def test_a_config_counts_its_writes_and_refuses_a_stale_one(talk: Callable[[Case
         before = await client.config_get()
         written = await client.config_set({"a": {"b": 1, "c": 2}})
         assert written.generation == before.generation + 1
-        error = await refused(GenerationConflict, client.config_patch({"a": 0}, expected_generation=before.generation))
+        error = await raised_error(GenerationConflict, client.config_patch({"a": 0}, expected_generation=before.generation))
         assert error.code == "GENERATION_CONFLICT"
         assert error.details == {"expected_generation": before.generation, "current_generation": written.generation}
         assert await client.config_get() == written
         patched = await client.config_patch({"a": {"b": None}}, expected_generation=written.generation)
         assert (patched.config, patched.generation) == ({"a": {"c": 2}}, written.generation + 1)
-        await refused(GenerationConflict, client.config_set({}, expected_generation=0))
+        await raised_error(GenerationConflict, client.config_set({}, expected_generation=0))
 
     talk(case)
 
@@ -554,7 +554,7 @@ def test_a_tool_is_called_as_by_an_agent_and_its_errors_are_answers(talk: Callab
         assert not listed.is_error
         turn = await client.call_tool("meerkat_start_turn", {"session_id": session.id, "prompt": "by a tool"})
         assert turn.structured["text"] == "by a tool"
-        error = await refused(InvalidParams, client.call_tool("no such/tool"))
+        error = await raised_error(InvalidParams, client.call_tool("no such/tool"))
         assert str(error) == "Unknown tool: no such/tool"
 
     talk(case)
@@ -566,7 +566,7 @@ def test_any_method_can_be_called_by_its_name(talk: Callable[[Case], None], plac
         created = await client.request("session/create", {"initial_turn": "deferred"})
         ran = await client.request("turn/start", {"session_id": created["session_id"], "prompt": "x", "command": CAT})
         assert ran["text"] == "x"
-        assert (await refused(RecollectError, client.request("no/such/method"))).code == "METHOD_NOT_FOUND"
+        assert (await raised_error(RecollectError, client.request("no/such/method"))).code == "METHOD_NOT_FOUND"
 
     talk(case)
 
@@ -593,10 +593,10 @@ def test_a_journey_holds_sessions_and_documents(talk: Callable[[Case], None]) ->
         kinds = sorted(entry.entry_type for entry in await journey.timeline(limit=10))
         assert kinds == ["document", "session", "session"]
         assert await journey.delete_document(added.document_id) == document
-        error = await refused(InvalidParams, journey.document(added.document_id))
+        error = await raised_error(InvalidParams, journey.document(added.document_id))
         assert error.details == {"status": 404}
         assert (await journey.delete()).session_count == 2
-        assert (await refused(InvalidParams, journey.timeline())).details == {"status": 404}
+        assert (await raised_error(InvalidParams, journey.timeline())).details == {"status": 404}
 
     talk(case)
 
@@ -607,7 +607,7 @@ def test_a_journey_holds_sessions_and_documents(talk: Callable[[Case], None]) ->
 def test_a_missing_program_is_a_provider_error(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         asked = client.create_session("x", command=["/no/such/program"])
-        assert (await refused(ProviderError, asked)).code == "PROVIDER_ERROR"
+        assert (await raised_error(ProviderError, asked)).code == "PROVIDER_ERROR"
 
     talk(case)
 
@@ -615,9 +615,9 @@ def test_a_missing_program_is_a_provider_error(talk: Callable[[Case], None]) -> 
 def test_a_request_that_is_too_large_is_refused_and_the_client_stays_usable(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
-        error = await refused(InvalidParams, session.start_turn("x" * (33 << 20)))
+        error = await raised_error(InvalidParams, session.start_turn("x" * (33 << 20)))
         assert error.session_id == session.id
-        await refused(InvalidParams, session.start_turn("x" * ((8 << 20) + 1)))
+        await raised_error(InvalidParams, session.start_turn("x" * ((8 << 20) + 1)))
         assert (await session.start_turn("short", command=CAT)).text == "short"
 
     talk(case)
@@ -628,7 +628,7 @@ def test_a_client_that_was_closed_says_so(place: RunningServer) -> None:
         async with place.open_client(wire, manner) as client:
             session = await client.create_deferred_session()
         for asked in (session.read(), client.config_get(), client.call_tool("meerkat_list")):
-            error = await refused(sdk.ConnectionLost, asked)
+            error = await raised_error(sdk.ConnectionLost, asked)
             assert (error.code, str(error)) == ("CONNECTION_LOST", "the client was closed")
         await client.close()
 
@@ -639,12 +639,12 @@ def test_a_client_that_was_closed_says_so(place: RunningServer) -> None:
 
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_realm_in_memory_has_no_history_of_archived_sessions(manner: str, tmp_path: Path) -> None:
-    """M27, and what is kept: a last view."""
+    """M27: only the last state can still be read."""
 
     async def case(client: Any) -> None:
         session = await client.create_session("x", command=CAT)
         await session.archive()
-        assert (await refused(SessionPersistenceDisabled, session.history())).code == "SESSION_PERSISTENCE_DISABLED"
+        assert (await raised_error(SessionPersistenceDisabled, session.history())).code == "SESSION_PERSISTENCE_DISABLED"
         assert (await session.read()).archived_at
 
     with running_server(Person(tmp_path), "--isolated", "--realm-backend", "memory") as (place, _):
@@ -657,7 +657,7 @@ def test_a_request_past_its_deadline_is_cancelled(manner: str, tmp_path: Path) -
     async def case(client: Any) -> None:
         session = await client.create_deferred_session()
         await client.config_set({"deadline_ms": 0})
-        assert (await refused(RequestCancelled, session.read())).code == "REQUEST_CANCELLED"
+        assert (await raised_error(RequestCancelled, session.read())).code == "REQUEST_CANCELLED"
         await client.config_set({})
         assert (await session.read()).session_id == session.id
 

@@ -1,4 +1,4 @@
-"""Both SDKs have the same nouns with the same meanings: what one offers the other does, each in the spelling of its language."""
+"""Both SDKs offer the same things under the same names, each in the spelling of its language."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ from recollect.client import errors, events
 SOURCES = Path(__file__).parents[2] / "sdk" / "typescript" / "src"
 TEXT = "\n".join(path.read_text("utf-8") for path in sorted(SOURCES.glob("*.ts")) if path.name != "operations.ts")
 MEMBER = re.compile(r"^  (?:static |async |readonly |get |\*)*([a-z]\w*)\??[<(:]", re.MULTILINE)
-UNITS = {"silence_s": "silenceMs"}  # each language counts time as its own clock does
+UNITS = {"silence_s": "silenceMs"}  # each language has its own unit of time
 
 
 def camel(name: str) -> str:
@@ -22,28 +22,33 @@ def camel(name: str) -> str:
 
 
 def declared(name: str) -> tuple[str, str]:
-    """What a class or an interface extends, and its body."""
+    """The base and the body of a class or an interface."""
     found = re.search(rf"^export (?:class|interface) {name}\b([^{{]*){{\n(.*?)^}}", TEXT, re.MULTILINE | re.DOTALL)
     assert found, f"there is no {name}"
     return found[1], found[2]
 
 
 def members(name: str) -> set[str]:
-    """What a class offers, or an interface names, with what it extends."""
+    """The members of a class or an interface, with those of its base."""
     parents, body = declared(name)
     own = set(MEMBER.findall(body)) - {"constructor"}
     return own.union(*(members(parent) for parent in re.findall(r"\b\w+Options\b", parents)))
 
 
 def public(kind: type) -> set[str]:
-    """Also what is set when it is made."""
+    """The public names of a class, with the attributes that its constructor sets."""
     made = re.findall(r"self\.([a-z]\w*) = ", inspect.getsource(kind))
     return {camel(name) for name in [*dir(kind), *made] if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(
     ("name", "only_in_python"),
-    [("Client", set()), ("Session", set()), ("Journey", set()), ("TurnStream", {"wait"})],  # there, `result` is a promise
+    [
+        ("Client", set()),
+        ("Session", set()),
+        ("Journey", set()),
+        ("TurnStream", {"wait"}),
+    ],  # in TypeScript, `result` is a promise
 )
 def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -> None:
     assert members(name) == public(getattr(sdk, name)) - only_in_python
@@ -60,7 +65,7 @@ def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -
         (sdk.Client.create_deferred_session, "DeferredOptions", set()),
         (sdk.Client.list_sessions, "ListOptions", set()),
         (sdk.Client.config_patch, "ConfigOptions", set()),
-        (sdk.Session.start_turn, "TurnOptions", {"signal"}),  # here one who waits is cancelled
+        (sdk.Session.start_turn, "TurnOptions", {"signal"}),  # in Python, the waiting task is cancelled
         (sdk.Session.history, "PageOptions", set()),
         (sdk.Session.events, "EventsOptions", {"signal"}),
         (sdk.Journey.query, "QueryOptions", set()),
@@ -72,7 +77,7 @@ def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -
 def test_both_sdks_take_the_same_arguments(
     function: Callable[..., Any], interface: str, only_in_typescript: set[str]
 ) -> None:
-    """What is given by name in both; what is given by its place in Python may have a place there, too."""
+    """Keyword arguments have the same names; a positional argument in Python may be positional in TypeScript too."""
     parameters = [parameter for parameter in inspect.signature(function).parameters.values() if parameter.name != "self"]
     by_name = {camel(parameter.name) for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
     options = members(interface) - only_in_typescript
@@ -83,7 +88,7 @@ def test_both_sdks_have_the_same_errors_under_the_same_codes() -> None:
     kinds = set(re.findall(r"^export class (\w+) extends RecollectError", TEXT, re.MULTILINE))
     assert kinds == {kind.__name__ for kind in errors.RecollectError.__subclasses__()}
     codes = dict(re.findall(r'\["([A-Z_]+)", (\w+)\]', TEXT))
-    made_here = {"CONNECTION_LOST"}  # no server says it
+    made_here = {"CONNECTION_LOST"}  # servers never send it
     assert codes == {code: kind.__name__ for code, kind in errors.BY_CODE.items() if code not in made_here}
     assert {int(status): code for status, code in re.findall(r'\[(\d{3}), "(\w+)"\]', TEXT)} == errors.BY_STATUS
 

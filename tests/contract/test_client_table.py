@@ -1,4 +1,4 @@
-"""What the Python SDK says by itself agrees with the table of operations, with its other half, and with its page."""
+"""The Python SDK agrees with the table of operations, with its blocking half, and with its page."""
 
 import inspect
 import json
@@ -49,12 +49,18 @@ ANSWERS = {
 
 @pytest.mark.process
 def test_the_client_imports_nothing_of_the_server() -> None:
-    """A program that only asks must not load what answers."""
+    """A program that only uses the client must not load the server."""
     code = "import sys, json, recollect.client; print(json.dumps(sorted(sys.modules)))"
     command, env = [sys.executable, "-c", code], without_coverage(os.environ)
     loaded = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
     ours = {name for name in loaded if name.startswith("recollect.") and not name.startswith("recollect.client")}
-    known = {*sys.stdlib_module_names, "__main__", "recollect", "msgspec", "typing_extensions"}  # the last is msgspec's
+    known = {
+        *sys.stdlib_module_names,
+        "__main__",
+        "recollect",
+        "msgspec",
+        "typing_extensions",
+    }  # the last one is a dependency of msgspec
     foreign = {name.partition(".")[0] for name in loaded} - known
     assert ours == set()
     assert {name for name in foreign if not name.startswith(("_", "distutils"))} == set()
@@ -78,9 +84,9 @@ def test_an_answer_has_all_fields_of_the_contract(name: str) -> None:
     assert missing(schema, msgspec.inspect.type_info(ANSWERS[name])) == set()
 
 
-def missing(schema: dict[str, Any], told: Any, path: str = "") -> set[str]:
-    """The fields of a schema that a type does not have, however deep."""
-    match told:
+def missing(schema: dict[str, Any], type_: Any, path: str = "") -> set[str]:
+    """The fields of a schema that a type does not have, at any depth."""
+    match type_:
         case msgspec.inspect.StructType(fields=fields):
             types = {field.encode_name: field.type for field in fields}
             named = schema.get("properties", {})
@@ -128,7 +134,7 @@ def test_the_blocking_client_is_generated_from_the_async_client() -> None:
 
 
 def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
-    """What a class offers: names, parameters, words."""
+    """The public members of a class: names, parameters and docstrings."""
     members: dict[str, tuple[Any, str | None]] = {}
     for name in dir(kind):
         if name.startswith("_"):
@@ -158,9 +164,9 @@ def test_every_public_name_is_listed() -> None:
 
 
 def test_an_event_of_an_unknown_kind_is_passed_on_complete() -> None:
-    told = {"type": "mood_changed", "session_id": "s", "sequence": 4, "mood": "good"}
-    event = event_of(json.dumps(told).encode())
-    assert (type(event), event.type, event.session_id, event.data) == (sdk.UnknownEvent, "mood_changed", "s", told)  # type: ignore[attr-defined]
+    type_ = {"type": "mood_changed", "session_id": "s", "sequence": 4, "mood": "good"}
+    event = event_of(json.dumps(type_).encode())
+    assert (type(event), event.type, event.session_id, event.data) == (sdk.UnknownEvent, "mood_changed", "s", type_)  # type: ignore[attr-defined]
 
 
 def test_fields_of_a_newer_server_are_ignored() -> None:
@@ -184,7 +190,7 @@ def examples() -> list[str]:
 @pytest.mark.process
 @pytest.mark.parametrize("number", range(len(examples())))
 def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what the page takes for granted: a server where it says there is one, and what its first example has made."""
+    """The examples run with a server at the page's address, and with the results of the first example."""
     person = Person(tmp_path)
     for name, value in person.env.items():
         monkeypatch.setenv(name, value)

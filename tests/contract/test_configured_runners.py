@@ -1,4 +1,4 @@
-"""Runners that a realm's config names: what is refused when it is written, and what is said where one is not there."""
+"""Runners in a realm's config: a bad one is refused on writing, and a missing one is named in the error."""
 
 import json
 from collections.abc import Iterator

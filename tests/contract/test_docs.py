@@ -1,4 +1,4 @@
-"""Docs are short and true: what they name exists, and what can be generated is what is generated."""
+"""Docs are short and true: everything that they name exists, and generated pages are up to date."""
 
 import re
 from collections.abc import Callable

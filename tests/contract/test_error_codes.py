@@ -1,4 +1,4 @@
-"""Every error that a contract or a client names is one that something produces: no word is promised in vain."""
+"""Every error that a contract or a client names is produced somewhere."""
 
 import ast
 import re
@@ -23,12 +23,15 @@ ELSEWHERE = {
     "FORBIDDEN_ORIGIN",
     "CONNECTION_LOST",
 }  # of surfaces, and of the client itself
-NEVER = ("SESSION_NOT_RUNNING", "rate_limit_exceeded")  # an idle session is no error to interrupt; nobody is slowed down
+NEVER = (
+    "SESSION_NOT_RUNNING",
+    "rate_limit_exceeded",
+)  # interrupting an idle session is not an error; there is no rate limit
 WHERE_CODES_ARE = ("src/recollect", "sdk/typescript/src", "docs")
 
 
 def made() -> Iterator[str]:
-    """The names of everything that is called, raised or made more special anywhere in the package."""
+    """The names of everything that is called, raised or subclassed anywhere in the package."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) else node.exc if isinstance(node, ast.Raise) else None

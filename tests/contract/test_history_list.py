@@ -1,4 +1,4 @@
-"""What list_sessions accepts, in which order and on which pages it lists, and that it tells metadata only."""
+"""list_sessions: its arguments, its order and pages, and that it shows only metadata."""
 
 import string
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ def ids(listed: list[Any]) -> list[str]:
 
 
 def moved(stamp: str, **by: int) -> str:
-    """A timestamp of ours, a little earlier or later."""
+    """A timestamp in our notation, moved by some time."""
     return (datetime.fromisoformat(stamp) + timedelta(**by)).strftime(CLOCK) + "Z"
 
 
-# ---- the rows of the matrix that succeed
+# ---- the successful rows of the matrix
 
 
 def test_a_window_alone_is_listed_newest_first_twenty_at_a_time(history: History, everything: list[Any]) -> None:
@@ -77,7 +77,7 @@ def test_a_limit_bounds_the_page_and_truncated_says_whether_there_is_more(
 
 @pytest.mark.parametrize(("limit", "truncated"), [(len(CODEX) - 1, True), (len(CODEX), False), (len(CODEX) + 1, False)])
 def test_the_last_page_has_no_cursor_and_is_not_truncated(history: History, limit: int, truncated: bool) -> None:
-    """Matrix: range + limit, where the window holds the sessions of Codex and no others."""
+    """Matrix: range + limit, in a window with exactly the sessions of Codex."""
     january = {"start_datetime": "2026-01-01T00:00:00Z", "end_datetime": "2026-02-01T00:00:00Z"}
     data = history.data("list_sessions", **january, limit=limit)
     assert (data["result_count"], data["truncated"]) == (min(limit, len(CODEX)), truncated)
@@ -109,7 +109,7 @@ def test_a_cursor_works_with_another_limit(history: History, everything: list[An
 
 
 def test_the_same_window_in_another_notation_is_the_same_window(history: History, everything: list[Any]) -> None:
-    """Rule 12: a cursor is bound to the moments, not to how they were written."""
+    """Rule 12: a cursor is bound to the moments, not to their notation."""
     page = history.data("list_sessions", **EVER, sort="asc", limit=2)
     abroad = {"start_datetime": "2025-01-01T01:00:00+01:00", "end_datetime": "2026-12-31T19:00:00.000-05:00"}
     after = history.data("list_sessions", **abroad, sort="asc", limit=2, cursor=page["next_cursor"])
@@ -184,7 +184,7 @@ SAME_MOMENT = [
 
 @pytest.mark.parametrize("datetime", SAME_MOMENT)
 def test_a_datetime_may_have_any_offset(history: History, datetime: str) -> None:
-    """Rules 11 and 27: whatever way it is written, the canonical request tells the moment in UTC."""
+    """Rules 11 and 27: the canonical request has the moment in UTC, whatever its notation."""
     for field in ("start_datetime", "end_datetime"):
         envelope = history.call("list_sessions", **{**EVER, field: datetime})
         assert envelope["request"][field] == "2026-02-01T00:00:00.000Z"
@@ -217,14 +217,14 @@ def test_labels_are_short_and_never_empty(everything: list[Any]) -> None:
 
 
 def test_a_list_shows_no_transcript(history: History) -> None:
-    """Rule 31: titles come from prompts, everything else stays where it is."""
+    """Rule 31: titles come from prompts; no other text is shown."""
     text = text_of(history.result("list_sessions", {**EVER, "limit": 50}))
     assert LONG_LINE not in text
     for excerpt in ("Painted.", "all quiet on the water", "barnacle", "kelp.csv", "Use the blue paint", "Made."):
         assert excerpt not in text
 
 
-# ---- what is refused
+# ---- refusals
 
 NOT_A_TIME = [
     None, "", "   ", "2026-02-01T00:00:00", "2026-02-01", "2026-02-01 00:00:00", "yesterday", "1769904000", 1769904000, 1.5, True,
@@ -324,7 +324,7 @@ def test_a_mangled_cursor_is_refused_whichever_character_was_changed(history: Hi
 
 
 def test_a_cursor_reveals_nothing(history: History) -> None:
-    """Rule 12: opaque, and no session's title or id can be read in it."""
+    """Rule 12: opaque, and without the title or id of any session."""
     page = history.data("list_sessions", **EVER, limit=1)
     assert page["sessions"][0]["id"].partition(":")[2] not in page["next_cursor"]
     assert OWN not in page["next_cursor"]

@@ -52,7 +52,7 @@ def latest(history: History, title: str) -> Any:
 
 @pytest.mark.parametrize(("title", "answer"), ANSWERED.items())
 def test_a_turn_that_ended_with_an_answer_is_completed_by_that_answer(history: History, title: str, answer: str) -> None:
-    """Rules 34, 35 and 46: by the answer, and not by the bookkeeping after it."""
+    """Rules 34, 35 and 46: the answer is the end, and not the bookkeeping after it."""
     data = latest(history, title)
     assert data["turn"]["completed"] is True
     [terminal] = [event for event in data["events"] if event["terminal"]]
@@ -82,7 +82,7 @@ def test_a_latest_turn_without_evidence_of_its_end_is_not_completed(history: His
 
 
 def test_a_turn_before_another_ends_with_its_last_answer(history: History) -> None:
-    """Rule 35: even where a tool ran after that answer."""
+    """Rule 35: even if a tool ran after that answer."""
     data = history.turn("settled with words", 1)
     [terminal] = [event for event in data["events"] if event["terminal"]]
     assert data["turn"]["completed"] is True
@@ -164,7 +164,7 @@ def test_no_prompt_contains_injected_text(history: History) -> None:
 
 
 def test_a_command_begins_a_turn_only_where_the_agent_answers_it(history: History) -> None:
-    """Rule 36: an answered command is a real prompt, the echo of a local one is not."""
+    """Rule 36: an answered command is a prompt; the echo of a local command is not."""
     first, second = history.open(history.ids_by_title[COMMANDS])["turns"]
     assert first["user_input"]["text"] == COMMANDS
     assert "/review" in second["user_input"]["text"]
@@ -205,7 +205,7 @@ def test_an_unclassified_event_is_unknown_and_can_be_opened_but_not_searched(his
      ("Write the dredging notes", "Review the notes about dredging")],
 )  # fmt: skip
 def test_a_sub_agent_or_fork_is_a_session_of_its_own_with_a_parent(history: History, parent: str, child: str) -> None:
-    """Rules 25 and 38, also while the sub-agent is still under way."""
+    """Rules 25 and 38, also while the sub-agent is still running."""
     traversal = history.open(history.ids_by_title[child])["traversal"]
     assert traversal["parent_session_id"] == history.ids_by_title[parent]
     assert history.ids_by_title[child] in history.open(history.ids_by_title[parent])["traversal"]["child_session_ids"]
@@ -327,6 +327,6 @@ MODES = {
 
 @pytest.mark.parametrize(("title", "mode"), MODES.items())
 def test_a_mode_is_decided_by_the_tools_that_ran(history: History, title: str, mode: str) -> None:
-    """Rule 41: the web before our own tools, those before any tool, and a chat where none ran."""
+    """Rule 41: web tools decide first, then Recollect's own tools, then any tool; without tools it is a chat."""
     [listed] = [one for one in history.sessions() if one["session"]["title"] == title]
     assert listed["session"]["mode"] == mode

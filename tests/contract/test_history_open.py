@@ -1,4 +1,4 @@
-"""What open returns for a session, a turn and an event, and that every id in any answer opens."""
+"""The answers of open for a session, a turn and an event; every id in any answer opens."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
 
 
 def ids_in(answer: Any) -> Iterator[str]:
-    """Every id that an answer holds, wherever it stands. What an agent once gave to a tool is not ours."""
+    """Every id in an answer, at any depth. Ids in the arguments of a logged tool call are not Recollect's."""
     match answer:
         case dict():
             for key, value in answer.items():
@@ -51,7 +51,7 @@ def ids_in(answer: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def graph(history: History) -> dict[str, Any]:
-    """Everything that can be reached from a listing by opening ids, and what each of them opened."""
+    """The answer of open for every id that can be reached from a listing."""
     opened: dict[str, Any] = {}
     ahead = list(ids_in(history.sessions()))
     while ahead:
@@ -364,7 +364,7 @@ def test_previews_are_short_and_say_whether_there_is_more(graph: dict[str, Any])
         for preview in previews:
             full = graph[preview["event_id"]]
             assert len(preview["text"]) <= PREVIEW
-            if full["event"]["type"] != "tool_call":  # of a call, the telling argument is shown and not the text
+            if full["event"]["type"] != "tool_call":  # a call shows its most informative argument, not its text
                 assert preview["truncated"] is (len(full["content"]["text"]) > PREVIEW)
                 assert full["content"]["text"].startswith(preview["text"].removesuffix("…"))
 
@@ -381,7 +381,7 @@ def test_a_preview_is_cut_only_beyond_two_hundred_characters(history: History, q
         assert (preview["text"] == text) is (len(text) <= PREVIEW)
 
 
-# ---- what is refused
+# ---- refusals
 
 MALFORMED = [
     "not-a-valid-id", "session", "session:", ":abc", "sessions:abc", "Session:abc", "session:a b", "session:a:b", "turn:a/b",
@@ -398,7 +398,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("identity", MALFORMED)
 def test_a_malformed_id_is_an_invalid_id(history: History, identity: str) -> None:
-    """Rules 8, 9 and 45; the open matrix: ids are taken as they are."""
+    """Rules 8, 9 and 45; the open matrix: ids are not trimmed or normalised."""
     envelope = history.call("open", id=identity)
     assert envelope["error"] == {
         "code": "invalid_id",

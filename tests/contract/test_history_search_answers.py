@@ -1,4 +1,4 @@
-"""What search_sessions answers: order, exactness, snippets, words of every kind, and what is left out."""
+"""The answers of search_sessions: order, exactness, snippets, words of every kind, and left-out events."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 HIT = {"rank", "score", "id", "event", "turn", "session", "snippet", "open"}
 SNIPPET = 320
-MARGIN = 40  # characters on either side of a match that make it stand in the middle rather than at an edge
+MARGIN = 40  # characters: a match with this much text on both sides is not at an edge
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
         yield client
 
 
-def said(history: History, hit: Any) -> str:
-    """The whole text of a hit."""
+def text_of_hit(history: History, hit: Any) -> str:
+    """The complete text of a hit."""
     return str(history.open(hit["id"])["content"]["text"])
 
 
@@ -43,7 +43,7 @@ def said(history: History, hit: Any) -> str:
 def test_a_hit_has_the_shape_of_the_contract_and_agrees_with_what_it_opens(history: History) -> None:
     """Rules 15 and 33; the hits of the source's first example."""
     found = history.hits("ClickHouse schema migration failure")
-    assert {said(history, hit) for hit in found[:2]} == {MIGRATION_PROMPT, MIGRATION_ANSWER}
+    assert {text_of_hit(history, hit) for hit in found[:2]} == {MIGRATION_PROMPT, MIGRATION_ANSWER}
     for rank, hit in enumerate(found, 1):
         assert set(hit) == HIT
         assert hit["rank"] == rank
@@ -66,8 +66,8 @@ def test_ordinals_count_from_one_inside_the_turn_and_inside_the_session(history:
 # ---- order
 
 
-def by_the_rules(hit: Any) -> tuple[float, str, str]:
-    """A key that sorts descending by time: the timestamps are of one length, so their characters can be turned round."""
+def sort_key(hit: Any) -> tuple[float, str, str]:
+    """A key that sorts descending by time: timestamps have one length, so their characters can be inverted."""
     turned = "".join(chr(0x7F - ord(letter)) for letter in hit["event"]["timestamp"])
     return -hit["score"], turned, hit["id"]
 
@@ -76,13 +76,13 @@ def by_the_rules(hit: Any) -> tuple[float, str, str]:
 def test_hits_come_by_score_then_newest_then_id(history: History, query: str) -> None:
     """Rule 13."""
     hits = history.hits(query, n_hits=50, event_types=TYPES)
-    assert hits == sorted(hits, key=by_the_rules)
+    assert hits == sorted(hits, key=sort_key)
     assert all(0.0 <= hit["score"] <= 1.0 for hit in hits)
     assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
 
 
 def test_equal_scores_are_ordered_by_time_and_then_by_id(history: History) -> None:
-    """Rule 13: six answers alike to the letter, two at each of three moments."""
+    """Rule 13: six identical answers, two at each of three moments."""
     hits = history.hits("zephyr calibrated", event_types=["assistant_response"])
     assert len(hits) == 6
     assert len({hit["score"] for hit in hits}) == 1
@@ -96,7 +96,7 @@ def test_equal_scores_are_ordered_by_time_and_then_by_id(history: History) -> No
 
 @pytest.mark.parametrize("query", ["zephyr calibrated", "voyage logged", "cargo test"])
 def test_a_smaller_limit_gives_the_first_hits_of_a_larger_one(history: History, query: str) -> None:
-    """Rules 13 and 14: the order does not depend on how many are asked for."""
+    """Rules 13 and 14: the order does not depend on the limit."""
     many = [hit["id"] for hit in history.hits(query, n_hits=50)]
     for n_hits in range(1, 9):
         assert [hit["id"] for hit in history.hits(query, n_hits=n_hits)] == many[:n_hits]
@@ -193,7 +193,7 @@ def test_a_snippet_of_a_long_text_shows_the_match_with_the_text_around_it(
     assert hit["snippet"]["truncated"] is True
     before, after = text.split(excerpt, 1)
     assert len(before) >= MARGIN
-    assert len(after) >= MARGIN or said(history, hit).endswith(excerpt)
+    assert len(after) >= MARGIN or text_of_hit(history, hit).endswith(excerpt)
 
 
 def test_the_beginning_of_a_long_text_needs_nothing_before_it(history: History) -> None:
@@ -241,20 +241,20 @@ def test_no_snippet_is_ever_longer_than_320_characters(history: History, query: 
 @pytest.mark.parametrize("word", ["getUserName", "getusername", "auth_token", "src/auth.ts", "ERR_AUTH_FAILED", "v2.10.3"])
 def test_an_identifier_is_found_whole(history: History, word: str) -> None:
     """Rule 43."""
-    assert said(history, history.hits(word)[0]) == IDENTIFIERS
+    assert text_of_hit(history, history.hits(word)[0]) == IDENTIFIERS
 
 
 @pytest.mark.parametrize("word", ["user name", "UserName", "token", "auth.ts", "AUTH_FAILED", "err failed", "2.10"])
 def test_an_identifier_is_found_by_its_parts(history: History, word: str) -> None:
     """Rule 43."""
-    assert IDENTIFIERS in {said(history, hit) for hit in history.hits(word, n_hits=50)}
+    assert IDENTIFIERS in {text_of_hit(history, hit) for hit in history.hits(word, n_hits=50)}
 
 
 @pytest.mark.parametrize("query", ["Edit", "quartermaster", "src/quartermaster.py", "fetchLedger", "ledger"])
 def test_a_tool_call_is_found_by_its_tool_and_its_arguments(history: History, query: str) -> None:
     """Rule 43."""
     hit = history.hits(query, event_types=["tool_call"])[0]
-    assert said(history, hit) == 'Edit(file_path="src/quartermaster.py", old_string="fetchLedger")'
+    assert text_of_hit(history, hit) == 'Edit(file_path="src/quartermaster.py", old_string="fetchLedger")'
 
 
 def test_a_tool_response_is_found_by_its_output(history: History) -> None:
@@ -275,7 +275,7 @@ SPOKEN = [
 @pytest.mark.parametrize(("query", "language"), SPOKEN)
 def test_every_language_is_found_by_its_own_words(history: History, query: str, language: str) -> None:
     """Rule 43."""
-    assert said(history, history.hits(query)[0]) == LANGUAGES[language]
+    assert text_of_hit(history, history.hits(query)[0]) == LANGUAGES[language]
 
 
 PUMP = "The log says connection refused by the bilge pump."
@@ -292,7 +292,7 @@ def test_a_quoted_part_of_a_query_must_occur_exactly(history: History, query: st
     hits = history.hits(query, within_id=history.ids_by_title["Rename the accessor"])
     assert len(hits) == hit_count
     if hit_count == 1:
-        assert said(history, hits[0]) == PUMP
+        assert text_of_hit(history, hits[0]) == PUMP
 
 
 ODD = [
@@ -334,14 +334,14 @@ def test_every_hit_shares_a_word_with_the_query(history: History, query: str) ->
     found = history.hits(query, n_hits=50, event_types=TYPES)
     assert found
     for hit in found:
-        assert any(word in said(history, hit).lower() for word in words)
+        assert any(word in text_of_hit(history, hit).lower() for word in words)
 
 
-# ---- our own traffic
+# ---- Recollect's own traffic
 
 
 def test_searches_do_not_find_earlier_searches(history: History) -> None:
-    """Rule 42: calls of our tools and their answers, over MCP or in a shell."""
+    """Rule 42: calls of Recollect's tools and their results, over MCP or in a shell."""
     assert history.hits("barnacle") == []
     assert history.hits("barnacle", event_types=TYPES) == []
     assert (

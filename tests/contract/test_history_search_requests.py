@@ -1,4 +1,4 @@
-"""What search_sessions accepts, what it makes of it, and what it refuses."""
+"""The requests that search_sessions accepts, how it normalises them, and those that it refuses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,16 +29,16 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
 
 @pytest.fixture(scope="module")
 def places(history: History) -> dict[str, str]:
-    """Ids that exist, under names that a table can hold."""
+    """Existing ids, by the names that the tables below use."""
     turn = history.turn(MIGRATION)
     return {"SESSION": history.ids_by_title[MIGRATION], "TURN": turn["turn"]["id"], "EVENT": turn["events"][0]["id"]}
 
 
-def placed(arguments: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
+def replace_names(arguments: dict[str, Any], places: dict[str, str]) -> dict[str, Any]:
     return {name: places.get(value, value) if isinstance(value, str) else value for name, value in arguments.items()}
 
 
-# ---- the rows of the matrix that succeed
+# ---- the successful rows of the matrix
 
 
 ACCEPTED = {
@@ -61,7 +61,7 @@ def test_each_combination_searches_exactly_what_it_names(
     history: History, places: dict[str, str], arguments: dict[str, Any]
 ) -> None:
     """Rules 1, 2 and 17; the search_sessions matrix."""
-    arguments = placed(arguments, places)
+    arguments = replace_names(arguments, places)
     envelope = history.call("search_sessions", query="cargo test", **arguments)
     request = {"query": "cargo test", **DEFAULTS, **{name: value for name, value in arguments.items() if value is not None}}
     assert envelope["request"] == request
@@ -76,7 +76,7 @@ def test_each_combination_searches_exactly_what_it_names(
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_naming_one_event_type_finds_events_of_that_type_only(history: History, type_: str) -> None:
-    """Rule 17: filters are honoured exactly; every type of the vocabulary can be asked for."""
+    """Rule 17: filters are exact; every type of the vocabulary can be requested."""
     words = {
         "user_input": "monitor", "assistant_response": "monitor", "reasoning": "heliograph", "tool_call": "monitor",
         "tool_response": "monitor", "compaction": "compactword", "system": "skillword", "runtime": "interrupted",
@@ -132,7 +132,7 @@ def test_a_query_of_4097_characters_is_refused(history: History, query: str) -> 
     assert (error["code"], error["details"]) == ("invalid_request", {"field": "query"})
 
 
-# ---- the rows of the matrix that are refused
+# ---- the refused rows of the matrix
 
 NOT_A_QUERY = ("invalid_request", "query must be a non-empty string", {"field": "query"})
 NOT_AN_EVENT = ("invalid_request", "within_id accepts session and turn IDs, not event IDs", None)
@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str | None, dict[str, Any] | None
     ({"query": 7}, NOT_A_QUERY),
     ({"query": ["cargo"]}, NOT_A_QUERY),
     ({}, NOT_A_QUERY),
-    # rule 7: an event is no scope
+    # rule 7: an event is not a scope
     ({"query": "x", "within_id": "EVENT"}, NOT_AN_EVENT),
     ({"query": "x", "within_id": UNKNOWN_EVENT}, NOT_AN_EVENT),
     # rules 8, 9 and 45: scopes that are malformed or unknown
@@ -191,7 +191,7 @@ def test_a_bad_request_is_refused_with_a_reason_and_echoed_unchanged(
     history: History, places: dict[str, str], arguments: dict[str, Any], expected: tuple[str, Any, Any]
 ) -> None:
     """Rules 1, 3, 4, 5, 6, 7, 8, 9 and 10; the search_sessions matrix."""
-    arguments = placed(arguments, places)
+    arguments = replace_names(arguments, places)
     envelope = history.call("search_sessions", **arguments)
     code, message, details = expected
     error = envelope["error"]

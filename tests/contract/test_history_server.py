@@ -1,4 +1,4 @@
-"""The server around the history tools: envelopes, schemas, targets, deadlines, and ids that outlive everything."""
+"""The server around the history tools: envelopes, schemas, targets, deadlines, and stable ids."""
 
 import json
 import re
@@ -108,7 +108,7 @@ def test_performance_names_the_target_that_applies(history: History, requests: d
 
 
 def test_elapsed_time_includes_the_serialization(history: History) -> None:
-    """Rule 28: megabytes cost more than a line does."""
+    """Rule 28: megabytes take longer than a line."""
     events = history.turn("Show the survey")["events"]
     small, large = (
         min(history.call("open", id=events[place]["id"])["performance"]["elapsed_ms"] for _ in range(3)) for place in (0, 2)
@@ -132,7 +132,7 @@ def test_every_answer_fits_the_schema_that_its_tool_declares(history: History, r
 
 
 def test_the_tools_declare_their_arguments(history: History) -> None:
-    """Rules 1, 8 and 11: names, what is required, and nothing else allowed."""
+    """Rules 1, 8 and 11: the names, the required ones, and no others."""
     tools = {tool.name: tool for tool in history.portal.call(history.client.list_tools).tools}
     assert [name for name in tools if name in TOOLS] == TOOLS
     declared = {
@@ -179,7 +179,7 @@ def test_milliseconds_are_those_of_the_log(history: History) -> None:
 
 @pytest.mark.parametrize("arguments", [["query"], "query"], ids=["a list", "a string"])
 def test_arguments_that_are_not_an_object_are_refused_in_the_error_envelope(person: Person, arguments: Any) -> None:
-    """Rule 30: whatever is answered as a tool result fits the tool's schema; the server goes on."""
+    """Rule 30: a tool result fits the tool's schema, and the server continues."""
     with person.mcp() as raw:
         schema = raw.request("tools/list")["result"]["tools"][0]["outputSchema"]
         answer = raw.request("tools/call", {"name": "search_sessions", "arguments": arguments})
@@ -217,14 +217,14 @@ def test_every_tool_reports_an_exceeded_deadline(person: Person) -> None:
 
 
 def test_a_deadline_does_not_hide_a_bad_request(person: Person) -> None:
-    """Rule 29: what is refused needs no time."""
+    """Rule 29: a refusal is not subject to the deadline."""
     with connect_history(person, RECOLLECT_DEADLINE_MS="0") as history:
         assert history.error("search_sessions", query=" ")["code"] == "invalid_request"
         assert history.error("open", id="?")["code"] == "invalid_id"
 
 
 def test_a_broken_archive_is_a_short_internal_error(person: Person) -> None:
-    """Source, error behaviour: runtime failures are answers too, and never end the server."""
+    """Source, error behaviour: runtime failures are answers and never end the server."""
     write_resumed_session(person)
     person.sync()
     archive = archive_path(person.realm)
@@ -246,7 +246,7 @@ def test_a_broken_archive_is_a_short_internal_error(person: Person) -> None:
 
 
 def test_a_running_server_sees_what_another_process_synced(person: Person) -> None:
-    """Rule 45: from nothing to a first session, and from there to a longer one."""
+    """Rule 45: from an empty archive to a first session, and then to a longer one."""
     log = Claude()
     with connect_history(person) as history:
         empty = history.call("search_sessions", query="halyard")
@@ -266,10 +266,10 @@ def test_a_running_server_sees_what_another_process_synced(person: Person) -> No
         assert [one["session"]["turn_count"] for one in history.sessions()] == [2]
 
 
-# ---- ids that outlive everything
+# ---- stable ids
 
 
-def furnish_some(person: Person) -> None:
+def write_some_logs(person: Person) -> None:
     write_errand(person)
     write_resumed_session(person)
     for number, session in ((3, dredging), (4, dredging_fork)):
@@ -278,7 +278,7 @@ def furnish_some(person: Person) -> None:
 
 
 def everything(person: Person) -> dict[str, Any]:
-    """All that a server tells of a realm: every session, turn and event by id, and which of them a search finds."""
+    """All answers about a realm: every session, turn and event by id, and the hits of a search."""
     with connect_history(person) as history:
         answers = {"search": [hit["open"] for hit in history.hits("the rope notes", n_hits=50)]}
         for listed in history.sessions():
@@ -290,10 +290,10 @@ def everything(person: Person) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def settled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
-    """A realm and all that it told at first. Whatever is done to it must leave it so, hence it can be shared."""
-    person = Person(tmp_path_factory.mktemp("settled"))
-    furnish_some(person)
+def realm_and_answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
+    """A realm and all its first answers. No test may change them, so the fixture can be shared."""
+    person = Person(tmp_path_factory.mktemp("realm_and_answers"))
+    write_some_logs(person)
     person.run("sync")
     told = everything(person)
     assert told["search"]
@@ -309,18 +309,18 @@ OUTLIVED = {
 
 
 @pytest.mark.parametrize("command", OUTLIVED.values(), ids=OUTLIVED)
-def test_ids_survive_rebuilds_and_new_syncs(settled: tuple[Person, dict[str, Any]], command: list[str]) -> None:
-    """Rule 26: a new server tells the same of the realm, whatever was run in between."""
-    person, told = settled
+def test_ids_survive_rebuilds_and_new_syncs(realm_and_answers: tuple[Person, dict[str, Any]], command: list[str]) -> None:
+    """Rule 26: a new server gives the same answers about the realm, whatever was run in between."""
+    person, told = realm_and_answers
     person.run(*command)
     assert everything(person) == told
 
 
 def test_ids_survive_the_loss_of_the_archive_and_do_not_depend_on_where_the_home_is(
-    settled: tuple[Person, dict[str, Any]], tmp_path: Path
+    realm_and_answers: tuple[Person, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """Rules 26 and 45: the same logs, elsewhere and read anew."""
-    person, answers = settled
+    """Rules 26 and 45: the same logs in another folder, read again."""
+    person, answers = realm_and_answers
     moved = Person(tmp_path / "elsewhere")
     shutil.copytree(person.home, moved.home, dirs_exist_ok=True)
     moved.run("sync")
@@ -341,7 +341,7 @@ def crowd(person: Person, sessions: int, events: int) -> Path:
 
 
 def targets(history: History) -> list[int]:
-    """Of a search everywhere, a window with everything, the same of one mode, and a window with nothing in it."""
+    """The targets of a search, of a window with all sessions, of that window for one mode, and of an empty window."""
     empty = {**EVER, "end_datetime": "2026-02-01T00:00:00Z"}
     requests = [
         ("search_sessions", {"query": "anvil"}),
@@ -351,7 +351,7 @@ def targets(history: History) -> list[int]:
 
 
 def test_the_targets_grow_with_the_realm_at_exactly_the_sizes_of_the_contract(person: Person) -> None:
-    """Rule 28: 100,000 documents and 5,000 sessions have the small targets, one more of either has the next."""
+    """Rule 28: up to 100,000 documents and 5,000 sessions have the small targets; one more of either has the next."""
     path = crowd(person, sessions=5_000, events=20)
     person.sync()
     with connect_history(person) as history:

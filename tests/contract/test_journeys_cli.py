@@ -1,4 +1,4 @@
-"""`recollect journey`: the same answers on the command line, as they are for programs and drawn for people."""
+"""`recollect journey` on the command line: the same answers as JSON for programs, and formatted for people."""
 
 import json
 import re
@@ -23,17 +23,17 @@ from tests.contract.journeys_client import (
 pytestmark = pytest.mark.process
 
 COMMANDS = ("create", "link", "history", "timeline", "add", "documents", "delete")
-OARS = "Stow the spare oars"  # what tests may link elsewhere, as long as they bring it back
+OARS = "Stow the spare oars"  # tests may link it elsewhere, but must link it back
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Home:
-    """Somebody with a journey, and its sessions by title."""
+    """A person with a journey, and its session ids by title."""
 
     def __init__(self, person: Person, journeys: Journeys, journey: str, ids: dict[str, str]) -> None:
         self.person, self.journeys, self.journey, self.ids = person, journeys, journey, ids
 
-    def shown(self, *arguments: str) -> str:
+    def output(self, *arguments: str) -> str:
         return self.person.run("journey", *arguments).stdout
 
 
@@ -137,25 +137,25 @@ def test_invalid_options_are_a_usage_error(home: Home, command: str) -> None:
 
 
 def test_the_output_for_people_shows_a_journey(home: Home) -> None:
-    history, timeline = home.shown("history", home.journey), home.shown("timeline", home.journey)
+    history, timeline = home.output("history", home.journey), home.output("timeline", home.journey)
     assert [title for title in (WINCH, ROPE, DECK) if title not in history] == []
     assert UUID.findall(timeline) == UUID.findall(history)[::-1]
-    assert set(home.ids.values()) == set(UUID.findall(history)), "ids stand whole on their lines"
-    assert "1 of 5 sessions (more with -n 5)" in home.shown("history", home.journey, "-n", "1")
-    assert re.search(r"session  0\.\d\d, ", home.shown("history", home.journey, "mainsail"))
-    assert home.shown("history", home.journey, "hovercraft") == "No sessions found.\n"
+    assert set(home.ids.values()) == set(UUID.findall(history)), "ids are not wrapped"
+    assert "1 of 5 sessions (more with -n 5)" in home.output("history", home.journey, "-n", "1")
+    assert re.search(r"session  0\.\d\d, ", home.output("history", home.journey, "mainsail"))
+    assert home.output("history", home.journey, "hovercraft") == "No sessions found.\n"
 
 
 def test_the_output_for_people_confirms_a_change(home: Home) -> None:
-    mine = UUID.findall(home.shown("create"))[0]
-    assert home.shown("timeline", mine) == "This journey is empty.\n"
-    assert home.shown("documents", mine) == "This journey has no documents.\n"
-    document = UUID.findall(home.shown("add", mine, "--title", "Chart", "--content", "Here be\ndragons"))[0]
-    assert "Chart  note, " in home.shown("documents", mine)
-    assert "Here be\ndragons\n" in home.shown("documents", mine, document)
-    assert home.shown("delete", mine, document) == f"Deleted {document}.\n"
-    home.shown("link", mine, home.ids[OARS])
-    assert home.shown("delete", mine) == "Deleted the journey and 0 documents. Its 1 session can be linked again.\n"
+    mine = UUID.findall(home.output("create"))[0]
+    assert home.output("timeline", mine) == "This journey is empty.\n"
+    assert home.output("documents", mine) == "This journey has no documents.\n"
+    document = UUID.findall(home.output("add", mine, "--title", "Chart", "--content", "Here be\ndragons"))[0]
+    assert "Chart  note, " in home.output("documents", mine)
+    assert "Here be\ndragons\n" in home.output("documents", mine, document)
+    assert home.output("delete", mine, document) == f"Deleted {document}.\n"
+    home.output("link", mine, home.ids[OARS])
+    assert home.output("delete", mine) == "Deleted the journey and 0 documents. Its 1 session can be linked again.\n"
     home.journeys.link(home.journey, home.ids[OARS])
 
 
@@ -164,7 +164,7 @@ def test_terminal_control_sequences_are_not_printed(home: Home) -> None:
     document = home.journeys.add(mine, title=evil, content=evil, metadata={evil: evil})
     home.journeys.link(mine, home.ids[OARS], summary=evil)
     for command in (("timeline", mine), ("history", mine), ("documents", mine), ("documents", mine, document)):
-        shown = home.shown(*command)
+        shown = home.output(*command)
         assert "a[bold]c[/]" in shown
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
     home.journeys.link(home.journey, home.ids[OARS])

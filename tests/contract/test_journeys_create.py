@@ -1,4 +1,4 @@
-"""get_or_create_journey: one journey a person, however many ask at once; and journeys that nobody shares."""
+"""get_or_create_journey: one journey per person, even for concurrent requests; and journeys without a person."""
 
 import re
 import subprocess
@@ -67,7 +67,7 @@ def test_a_request_without_a_person_gets_a_new_journey_every_time(journeys: Jour
 
 
 def test_the_session_count_follows_links(journeys: Journeys) -> None:
-    """J4: a session that is linked twice counts once, one that moves counts where it is."""
+    """J4: a session that is linked twice counts once; a session that moved counts in its new journey."""
     somebody, other = str(uuid.uuid4()), str(uuid.uuid4())
     journey, second = journeys.create_journey(somebody), journeys.create_journey(other)
     one, two, *_ = journeys.session_ids().values()
@@ -110,7 +110,7 @@ def test_a_user_id_that_is_not_a_uuid_is_refused(journeys: Journeys, bad: Any) -
 
 
 def test_exactly_one_of_twenty_concurrent_processes_creates_the_journey(person: Person) -> None:
-    """J5: on a machine where nothing is stored yet."""
+    """J5: in an empty state folder."""
     with ExitStack() as stack:
         clients = [stack.enter_context(person.mcp()) for _ in range(AT_ONCE)]
         for client in clients:
@@ -123,7 +123,7 @@ def test_exactly_one_of_twenty_concurrent_processes_creates_the_journey(person: 
 
 
 def test_exactly_one_of_many_concurrent_calls_to_a_server_creates_the_journey(person: Person) -> None:
-    """J5: its threads are no different from processes."""
+    """J5: threads behave like processes."""
     with person.mcp() as client:
         for number in range(AT_ONCE):
             client.say(tool_call("get_or_create_journey", number, user_id=USER))
@@ -133,7 +133,7 @@ def test_exactly_one_of_many_concurrent_calls_to_a_server_creates_the_journey(pe
 
 
 def test_a_caller_that_loses_the_race_to_create_a_journey_gets_the_winners(person: Person) -> None:
-    """J5: the moment between asking and writing."""
+    """J5: the moment between the lookup and the write."""
     run_operation(person, "get_or_create_journey", user_id=NOBODY)
     with closing(Memory(person.realm, writable=True)) as one, closing(Memory(person.realm, writable=True)) as two:
         assert (Stored(one).journey_of_user(b"u" * 16), Stored(two).journey_of_user(b"u" * 16)) == (None, None)
@@ -157,7 +157,7 @@ for line in sys.stdin:
 
 
 def test_many_processes_may_create_the_same_store_at_once(tmp_path: Path) -> None:
-    """J5: whoever is not the first waits; SQLite alone would refuse one of them now and then."""
+    """J5: all but the first wait; SQLite alone would sometimes refuse one of them."""
     pipe, command = subprocess.PIPE, [sys.executable, "-c", OPENING]
     with ExitStack() as stack:
         processes = [stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) for _ in range(12)]
@@ -175,7 +175,7 @@ def test_many_processes_may_create_the_same_store_at_once(tmp_path: Path) -> Non
 
 
 def test_a_journey_lives_in_its_realm(person: Person) -> None:
-    """J20: the same person has another journey in another realm, and neither realm knows the other's."""
+    """J20: the same person has another journey in another realm, and no realm has the journey of the other."""
     with connect_journeys(person) as main, connect_journeys(person, "--realm", "aside") as aside:
         journey, other = main.create_journey(USER), aside.create_journey(USER)
         assert journey != other

@@ -1,4 +1,4 @@
-"""add_document_to_journey, and what becomes of a document: listed, read whole, in the timeline, deleted everywhere."""
+"""add_document_to_journey, and a document afterwards: listed, read, in the timeline, deleted everywhere."""
 
 import json
 import uuid
@@ -56,7 +56,7 @@ def journey(journeys: Journeys) -> str:
     return journeys.create_journey()
 
 
-def whole(person: Person, journey: str, document: str) -> Body:
+def read_document(person: Person, journey: str, document: str) -> Body:
     return run_operation(person, "get_document", journey_id=journey, document_id=document)
 
 
@@ -74,7 +74,7 @@ def test_a_document_needs_only_a_type(person: Person, journeys: Journeys, journe
         "created_at": body["created_at"],
     }
     assert datetime.fromisoformat(body["created_at"]).tzinfo is not None
-    assert whole(person, journey, body["document_id"]) == {**body, "title": "", "content": None, "metadata": None}
+    assert read_document(person, journey, body["document_id"]) == {**body, "title": "", "content": None, "metadata": None}
 
 
 @pytest.mark.parametrize("bad", ["", "Note", "notes", " note", "woop", None, 7, ["note"], {"note": 1}])
@@ -105,8 +105,8 @@ def test_a_bad_document_is_refused_before_an_unknown_journey(journeys: Journeys,
 def test_a_document_is_stored_unchanged(person: Person, journeys: Journeys, journey: str) -> None:
     text = "  Ship on Friday \n\n\tsaid 船长 ⚓ \u0000 e\u0301 "
     document = journeys.add(journey, title=text, content=text * 1_000, metadata={text: text})
-    kept = whole(person, journey, document)
-    assert (kept["title"], kept["content"], kept["metadata"]) == (text, text * 1_000, {text: text})
+    stored = read_document(person, journey, document)
+    assert (stored["title"], stored["content"], stored["metadata"]) == (text, text * 1_000, {text: text})
 
 
 def test_content_is_never_opened_as_a_file(person: Person, journeys: Journeys, journey: str) -> None:
@@ -114,25 +114,25 @@ def test_content_is_never_opened_as_a_file(person: Person, journeys: Journeys, j
     secret.write_text("the combination is 4711")
     for content in (str(secret), "/nowhere/at/all", "file:///etc/passwd"):
         document = journeys.add(journey, "file_upload", content=content)
-        assert whole(person, journey, document)["content"] == content
+        assert read_document(person, journey, document)["content"] == content
 
 
 def test_secrets_in_documents_are_redacted(person: Person, journeys: Journeys, journey: str) -> None:
     key = "sk-ant-api03-abcdefghijklmnop0123"
     document = journeys.add(journey, title=f"t {key}", content=f"c {key}", metadata={"nested": [{"api_key": key}]})
-    assert json.dumps(whole(person, journey, document)).count("[REDACTED:anthropic-key]") == 3
-    assert key not in json.dumps(whole(person, journey, document))
+    assert json.dumps(read_document(person, journey, document)).count("[REDACTED:anthropic-key]") == 3
+    assert key not in json.dumps(read_document(person, journey, document))
 
 
 # ---- metadata
 
 
 def test_a_megabyte_of_metadata_comes_back_unchanged(person: Person, journeys: Journeys, journey: str) -> None:
-    """J23: its keys in their order, too."""
+    """J23: with its keys in their order."""
     metadata = {f"key {number}": {"z": number, "a": [None, True, 1.5, "é⚓" * 40]} for number in range(6_000)}
     assert len(json.dumps(metadata)) > MB
     document = journeys.add(journey, metadata=metadata)
-    assert list(whole(person, journey, document)["metadata"].items()) == list(metadata.items())
+    assert list(read_document(person, journey, document)["metadata"].items()) == list(metadata.items())
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -141,12 +141,12 @@ JSON = st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.t
 
 @pytest.fixture(scope="module")
 def plain_realm(tmp_path_factory: pytest.TempPathFactory) -> tuple[LiveRealm, str]:
-    """A realm that takes no secrets out, so that nothing may change; and a journey in it."""
+    """A realm without redaction, so that nothing may change; and a journey in it."""
     realm = LiveRealm(Settings(home=tmp_path_factory.mktemp("plain"), redact=False))
-    return realm, _asked(realm, "get_or_create_journey")["journey_id"]
+    return realm, run(realm, "get_or_create_journey")["journey_id"]
 
 
-def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
+def run(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
     reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now())
     assert not reply.is_error, reply.text
     body: Body = json.loads(reply.text)
@@ -158,9 +158,9 @@ def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
 def test_any_metadata_comes_back_unchanged(plain_realm: tuple[LiveRealm, str], metadata: Body) -> None:
     """J23."""
     realm, journey = plain_realm
-    document = _asked(realm, "add_document_to_journey", journey_id=journey, document_type="note", metadata=metadata)
-    kept = _asked(realm, "get_document", journey_id=journey, document_id=document["document_id"])["metadata"]
-    assert repr(kept) == repr(metadata)
+    document = run(realm, "add_document_to_journey", journey_id=journey, document_type="note", metadata=metadata)
+    stored = run(realm, "get_document", journey_id=journey, document_id=document["document_id"])["metadata"]
+    assert repr(stored) == repr(metadata)
 
 
 def test_metadata_that_is_nested_too_deep_is_refused(person: Person, journey: str) -> None:
@@ -175,7 +175,7 @@ def test_metadata_that_is_nested_too_deep_is_refused(person: Person, journey: st
 
 
 def test_documents_are_in_the_history_only_on_request(journeys: Journeys, journey: str) -> None:
-    """J17: all of them, the newest first, each with its four keys."""
+    """J17: all documents, the newest first, each with its four keys."""
     added = [journeys.add(journey, title=title) for title in ("first", "", "third")]
     added.append(journeys.add(journey, "artifact"))
     for more in ({}, {"include_documents": False}, {"include_documents": None}):
@@ -202,7 +202,7 @@ def test_a_document_is_listed_and_read_in_its_own_journey_only(person: Person, j
     for operation in ("get_document", "delete_document"):
         answer = run_operation(person, operation, journey_id=other, document_id=document)
         assert answer == {"code": 404, "message": f"Document {document} not found"}
-    assert whole(person, journey, document)["title"] == "Chart"
+    assert read_document(person, journey, document)["title"] == "Chart"
 
 
 @pytest.mark.parametrize("operation", ["get_document", "delete_document"])
@@ -215,11 +215,11 @@ def test_the_error_names_a_missing_document(person: Person, journey: str, operat
 
 
 def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journeys, journey: str) -> None:
-    """J26: the answer is what it was."""
+    """J26: the answer is the deleted document."""
     document, other_document = journeys.add(journey, title="Chart", metadata={"a": 1}), journeys.add(journey)
-    before = whole(person, journey, document)
+    before = read_document(person, journey, document)
     assert run_operation(person, "delete_document", journey_id=journey, document_id=document) == before
-    assert whole(person, journey, document)["code"] == 404
+    assert read_document(person, journey, document)["code"] == 404
     assert run_operation(person, "delete_document", journey_id=journey, document_id=document)["code"] == 404
     remaining = (
         run_operation(person, "list_documents", journey_id=journey)["documents"],
@@ -235,7 +235,7 @@ def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journey
 
 
 def test_sessions_and_documents_are_in_one_timeline_oldest_first(tmp_path: Path) -> None:
-    """J24, J25: a limit keeps the first of them; an entry has what its type has."""
+    """J24, J25: a limit gives the first entries; an entry has the fields of its type."""
     person = Person(tmp_path)
     with connect_voyage(person) as (journeys, journey, ids):
         document = journeys.add(journey, "woop_plan", title="Next")
@@ -271,7 +271,7 @@ def test_fifty_entries_are_shown_by_default(person: Person, journeys: Journeys, 
     assert len(run_operation(person, "journey_timeline", journey_id=journey, limit=60)["entries"]) == 53
 
 
-# ---- many at once
+# ---- concurrent processes
 
 
 def test_nothing_is_lost_when_many_processes_add_at_once(person: Person, journeys: Journeys, journey: str) -> None:
@@ -288,7 +288,7 @@ def test_nothing_is_lost_when_many_processes_add_at_once(person: Person, journey
 
 
 def test_no_document_outlives_a_journey_that_is_deleted_at_the_same_time(person: Person, journeys: Journeys) -> None:
-    """An add succeeds before the deletion or finds no journey after it; there is no third way."""
+    """An add either succeeds before the deletion or finds no journey after it."""
     journey = journeys.create_journey()
     with person.mcp() as client:
         for number in range(60):

@@ -1,4 +1,4 @@
-"""When the store under the journeys breaks, is deleted or is full, the answer is a 500 in its contract's words."""
+"""When the store of the journeys breaks, is deleted or is full, the answer is a 500 with the text of the contract."""
 
 import json
 import os
@@ -54,8 +54,8 @@ ARGUMENTS: dict[str, Body] = {
 }
 
 
-def answers(journeys: Journeys, journey: str, session: str) -> dict[str, tuple[int, str]]:
-    """The refusals of all tools, each asked several times: a server has several threads."""
+def refusals_of_all_tools(journeys: Journeys, journey: str, session: str) -> dict[str, tuple[int, str]]:
+    """The refusals of all tools, each called several times: a server has several threads."""
     arguments = {
         **ARGUMENTS,
         "query_journey_history": {"journey_id": journey, "include_documents": True},
@@ -106,19 +106,19 @@ def replace_by_a_folder(memory: Path) -> None:
 def test_a_store_that_breaks_under_a_running_server_is_a_500_with_the_text_of_the_contract(
     person: Person, breaks: Callable[[Path], None]
 ) -> None:
-    """J28: every time and for every tool, and the server goes on."""
+    """J28: every time and for every tool, and the server continues."""
     with connect_voyage(person) as (journeys, journey, ids):
         memory = memory_path(person.realm)
         breaks(memory)
-        for tool, (code, message) in answers(journeys, journey, ids[DECK]).items():
+        for tool, (code, message) in refusals_of_all_tools(journeys, journey, ids[DECK]).items():
             assert (code, message.startswith(PREFIXES[tool])) == (500, True), message
             assert str(memory) in message
         assert journeys.refusal("query_journey_history", {"journey_id": "x"}) == (400, "journey_id must be a UUID")
-        assert not memory.is_file() or breaks in (overwrite, empty, replace_by_noise), "nothing was made in its place"
+        assert not memory.is_file() or breaks in (overwrite, empty, replace_by_noise), "no new store was created"
 
 
 def test_a_restored_store_is_used_again(person: Person) -> None:
-    """J28: what was there before is all there, and nothing went into a file that nobody sees."""
+    """J28: the earlier rows are all there, and nothing was written to a deleted file."""
     aside = person.realm / "aside"
     with connect_voyage(person) as (journeys, journey, _):
         before = journeys.query(journey)
@@ -133,7 +133,7 @@ def test_a_restored_store_is_used_again(person: Person) -> None:
 
 
 def test_a_store_that_was_replaced_is_closed_and_the_new_one_is_used(person: Person) -> None:
-    """J28: a process that was started later has made a new one, and both see the same."""
+    """J28: a later process has created a new store, and both processes see the same."""
     with connect_voyage(person) as (journeys, journey, _):
         delete(memory_path(person.realm))
         new = person.json("journey", "create", "--user", USER)["journey_id"]
@@ -144,7 +144,7 @@ def test_a_store_that_was_replaced_is_closed_and_the_new_one_is_used(person: Per
 
 
 def test_an_archive_that_is_damaged_is_a_500_too(person: Person) -> None:
-    """J28: without it nobody knows which sessions there are."""
+    """J28: without the archive, the sessions are unknown."""
     with connect_voyage(person) as (journeys, journey, ids):
         for path in person.realm.glob("archive.db*"):
             path.unlink()
@@ -163,9 +163,9 @@ FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str, str]]:
-    """Somebody with a journey and a server that has it open; of the sessions, one went on since anybody looked."""
+    """A person with a journey that a server has open; one session has grown since the last query."""
     person = Person(tmp_path_factory.mktemp("full"))
-    person.env = without_coverage(person.env)  # no file may grow, that of the measuring neither
+    person.env = without_coverage(person.env)  # no file may grow, including the coverage file
     with connect_voyage(person) as (journeys, journey, ids):
         other = journeys.create_journey()
         journeys.link(other, ids[DECK])
@@ -208,7 +208,7 @@ def on_a_full_disk(full: tuple[Person, str, str], command: str) -> "subprocess.C
 
 
 def test_a_document_that_does_not_fit_does_not_change_the_others(person: Person) -> None:
-    """J28: the transaction is undone, and the next one finds room."""
+    """J28: the transaction is rolled back, and the next one has room."""
     journey = run_operation(person, "get_or_create_journey")["journey_id"]
     room = memory_path(person.realm).stat().st_size + 400_000
     limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
@@ -225,7 +225,7 @@ def test_a_document_that_does_not_fit_does_not_change_the_others(person: Person)
 
 @pytest.mark.parametrize("operation", PREFIXES)
 def test_an_exceeded_deadline_is_a_500_with_the_text_of_the_contract(person: Person, operation: str) -> None:
-    """A bad request is refused all the same: nothing had to be done for that."""
+    """A bad request is still refused as such: a refusal needs no time."""
     realm = LiveRealm(person.settings(deadline_ms=0))
     late = f"{PREFIXES[operation]}the request took longer than its deadline"
     for more, code, message in (({}, 500, late), ({"nonsense": 1}, 400, "unknown argument: nonsense")):

@@ -1,4 +1,4 @@
-"""The sessions of a journey: what is told of them, given or made, is what they are now; and nothing of what is gone."""
+"""The sessions of a journey: their summaries are up to date, and nothing of a removed session is shown."""
 
 import uuid
 from collections.abc import Iterator
@@ -43,13 +43,13 @@ LONGEST = 600
 
 
 def grow(person: Person, number: int, *texts: str) -> None:
-    """Go on with a session: a prompt and an answer in turn."""
+    """Add prompts and answers to a session, in turn."""
     log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100 + 50)
     lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(texts)]
     append(person.claude_log(log.session), *on_day("2026-03-01", lines))
 
 
-def remember(person: Person) -> None:
+def run_distil(person: Person) -> None:
     assert distil(person.realm, person.settings(), person.env, lambda: False)
 
 
@@ -61,7 +61,7 @@ def journeys(person: Person) -> Iterator[Journeys]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journeys]:
-    """A server for tests that only link; and a session for each of OBSERVED beside the voyage."""
+    """A server for tests that only link sessions, with one session for each of OBSERVED beside the voyage."""
     person = Person(tmp_path_factory.mktemp("shared"))
     for number in range(len(OBSERVED)):
         write_session(person, 10 + number, AT, f"Mend pump {number}", "Mended.")
@@ -122,7 +122,7 @@ def test_a_summary_has_title_request_change_and_end_in_one_line(person: Person) 
     log = Claude(cwd="/work/api")
     write(person.claude_log(log.session), tokens(log))
     person.sync()
-    remember(person)
+    run_distil(person)
     with connect_journeys(person) as journeys:
         journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
@@ -192,12 +192,12 @@ def test_a_session_that_was_interrupted_says_so(person: Person) -> None:
 
 
 def test_a_supplied_summary_is_shown_and_found_instead(shared: Journeys) -> None:
-    """It stays when the session is linked again without one, and gives way to another that is given."""
+    """It stays when the session is linked again without a summary, and is replaced by another supplied one."""
     journey, session = shared.create_journey(), shared.session_ids()[DECK]
     shared.link(journey, session)
     shared.link(journey, session, summary="  Tarred the hull\nfor winter  ", diagnosis="Worms")
     assert [row["summary"] for row in shared.session_rows(journey, query="tar")] == ["Tarred the hull\nfor winter"]
-    assert shared.session_rows(journey, query="deck") == [], "what was made before is not searched any more"
+    assert shared.session_rows(journey, query="deck") == [], "the generated summary is not searched any more"
     other = shared.create_journey()
     for again in ({}, {"summary": None, "diagnosis": None}, {"summary": " ", "diagnosis": ""}):
         shared.link(other, session, **again)
@@ -216,11 +216,11 @@ def test_secrets_in_a_supplied_summary_are_redacted(person: Person, journeys: Jo
     assert not any(key.encode() in path.read_bytes() for path in person.realm.glob("memory.db*"))
 
 
-# ---- sessions go on
+# ---- sessions that grow
 
 
 def test_a_summary_follows_its_session(person: Person, journeys: Journeys) -> None:
-    """What it was linked as is no longer found once it has ended otherwise; a given summary stays."""
+    """The old summary is no longer found once the session has another end; a supplied summary stays."""
     journey, ids = journeys.create_journey(), journeys.session_ids()
     journeys.link(journey, ids[DECK])
     journeys.link(journey, ids[SAIL], summary="Mine")
@@ -252,7 +252,7 @@ def test_a_later_observation_is_in_the_summary(person: Person) -> None:
         journey, (session,) = journeys.create_journey(), journeys.session_ids().values()
         journeys.link(journey, session)
         (before,) = journeys.session_rows(journey)
-        remember(person)
+        run_distil(person)
         (after,) = journeys.session_rows(journey)
     assert ("clock skew" in before["summary"], before["has_diagnosis"]) == (False, False)
     assert ("clock skew" in after["summary"], after["has_diagnosis"]) == (True, True)
@@ -260,28 +260,28 @@ def test_a_later_observation_is_in_the_summary(person: Person) -> None:
 
 def test_summaries_are_not_rebuilt_while_nothing_changes(person: Person) -> None:
     with connect_voyage(person) as (journeys, journey, _):
-        remember(person)
+        run_distil(person)
         journeys.query(journey)
         with closing(Memory(person.realm)) as memory:
             assert Stored(memory).outdated_members(uuid.UUID(journey).bytes, archive_path(person.realm)) == ([], [])
 
 
-# ---- sessions that are gone, and come back
+# ---- sessions that are removed and restored
 
 WORD = "quicksilver"
 
 
 def hide(person: Person, number: int) -> None:
-    """A person says in a session that nothing of it is to be kept."""
+    """A person writes the privacy marker in a session."""
     grow(person, number, "Do not index this chat")
 
 
 @pytest.mark.parametrize("distilled", [True, False])
 def test_a_session_that_became_private_is_neither_shown_nor_counted(person: Person, distilled: bool) -> None:
-    """With the very sync that reads so; for a server that has been running all the while."""
+    """With the sync that reads the marker; for a server that was already running."""
     write_session(person, 5, AT, f"Where is the {WORD}?", f"The {WORD} is in the hold.")
     with connect_voyage(person) as (journeys, journey, ids):
-        remember(person)
+        run_distil(person)
         owner = journeys.create_journey(USER)
         for session in ids.values():
             journeys.link(owner, session)
@@ -289,7 +289,7 @@ def test_a_session_that_became_private_is_neither_shown_nor_counted(person: Pers
         hide(person, 5)
         person.sync()
         if distilled:
-            remember(person)
+            run_distil(person)
         body = journeys.query(owner)
         assert (len(body["sessions"]), body["total_results"]) == (4, 4)
         assert journeys.query(owner, query=WORD)["total_results"] == 0
@@ -314,11 +314,11 @@ def test_a_session_that_became_private_is_hidden_even_past_the_deadline(person: 
                 for member in Stored(memory).members_by_time(key, DateRange(), 10)
             }
         assert summaries.keys() == {*ids.values()} - {ids[WINCH]}
-        assert summaries[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"
+        assert summaries[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time to update this one"
 
 
 def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> None:
-    """Neither what was made of it nor what was given for it."""
+    """Neither the generated nor the supplied texts."""
     write_session(person, 5, AT, f"Where is the {WORD}?", "In the hold.")
     write_session(person, 6, AT, "Where is the lead?", "In the bilge.")
     with connect_voyage(person) as (journeys, journey, ids):
@@ -326,7 +326,7 @@ def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> Non
         for number in (5, 6):
             hide(person, number)
         person.sync()
-        remember(person)
+        run_distil(person)
     with closing(Memory(person.realm)) as memory:
         kept = [*memory.db.execute("SELECT * FROM member"), *memory.db.execute("SELECT * FROM summary_text")]
     assert len(kept) == 6 + 4
@@ -386,7 +386,7 @@ OBSERVED: list[tuple[Any, bool]] = [
 
 @pytest.mark.parametrize("number", range(len(OBSERVED)))
 def test_a_diagnosis_is_an_observation(shared: Journeys, number: int) -> None:
-    """J18: a diagnosis, or a bug-fix that says why it was so; and whoever links the session has the last word."""
+    """J18: a diagnosis, or a bug-fix that names a cause; the argument of a link has priority."""
     observed, is_diagnosis = OBSERVED[number]
     journey, session = shared.create_journey(), shared.session_ids()[f"Mend pump {number}"]
     evidence = [shared.open(as_reference(session))["turns"][0]["id"]]

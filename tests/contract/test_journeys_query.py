@@ -1,4 +1,4 @@
-"""query_journey_history: the sessions of one journey, found by words and dates, in an order that can be relied on."""
+"""query_journey_history: the sessions of one journey, found by words and dates, in a stable order."""
 
 import json
 from collections.abc import Iterator
@@ -36,13 +36,13 @@ NEWEST_FIRST = [DECK, ROPE, SAIL, WINCH]
 
 
 class Voyage:
-    """The sessions of the voyage by their titles, as a server finds them."""
+    """A journey with the voyage; finds its sessions and gives their titles."""
 
     def __init__(self, person: Person, journeys: Journeys, journey: str, ids: dict[str, str]) -> None:
         self.person, self.journeys, self.journey, self.ids = person, journeys, journey, ids
         self.titles = {session: title for title, session in ids.items()}
 
-    def found(self, **more: Any) -> list[str]:
+    def titles_found(self, **more: Any) -> list[str]:
         return [self.titles[row["session_id"]] for row in self.journeys.session_rows(self.journey, **more)]
 
     def refusal(self, **more: Any) -> tuple[int, str]:
@@ -61,7 +61,7 @@ def test_without_a_query_the_newest_session_comes_first(voyage: Voyage) -> None:
     body = voyage.journeys.query(voyage.journey)
     assert list(body) == ["journey_id", "sessions", "total_results"]
     assert (body["journey_id"], body["total_results"]) == (voyage.journey, 4)
-    assert voyage.found() == NEWEST_FIRST
+    assert voyage.titles_found() == NEWEST_FIRST
     assert [row["created_at"] for row in body["sessions"]] == sorted((at for at, _, _ in VOYAGE), reverse=True)
     for row in body["sessions"]:
         assert list(row) == ["session_id", "created_at", "summary", "has_diagnosis", "relevance_score"]
@@ -96,8 +96,8 @@ def test_a_blank_query_is_ignored(voyage: Voyage, blank: str | None) -> None:
     ],
 )
 def test_words_find_exactly_the_sessions_with_them_in_their_summary(voyage: Voyage, query: str, titles: Any) -> None:
-    """J8: stemmed, in any case, any one of several; what is quoted must stand there."""
-    found = voyage.found(query=query)
+    """J8: stemmed, in any case, any of several words; quoted words must occur as a phrase."""
+    found = voyage.titles_found(query=query)
     assert (set(found) if isinstance(titles, set) else found) == titles
     assert voyage.journeys.query(voyage.journey, query=query)["total_results"] == len(titles)
 
@@ -114,7 +114,7 @@ def test_the_best_match_comes_first_and_the_newest_of_equal_matches(voyage: Voya
 
 
 def test_equal_summaries_score_the_same_and_are_in_order_of_their_dates(person: Person) -> None:
-    """J9, J19: also across journeys; and a word that every summary has still counts."""
+    """J9, J19: also across journeys; a word that every summary has still counts."""
     for number in range(1, 7):
         write_session(person, number, f"2026-01-{number:02d}T00:00:00Z", "Polish the brass bell", "It shines.")
     person.sync()
@@ -134,14 +134,14 @@ def test_equal_summaries_score_the_same_and_are_in_order_of_their_dates(person: 
 
 @pytest.fixture(scope="module")
 def realm(voyage: Voyage) -> LiveRealm:
-    """The same store, asked in this process."""
+    """The same store, opened in this process."""
     return LiveRealm(voyage.person.settings())
 
 
 @given(query=st.text(max_size=60) | st.text("\" '*():^-+ORANDT{}", max_size=30))
 @effort(max_examples=150, deadline=None)
 def test_any_query_is_answered(voyage: Voyage, realm: LiveRealm, query: str) -> None:
-    """Nothing that is asked means anything to the engine but its words."""
+    """The engine uses only the words of a query, never its operators."""
     arguments = {"journey_id": voyage.journey, "query": query}
     reply = OPERATIONS["query_journey_history"].run(realm, arguments, RequestContext.now())
     assert not reply.is_error, reply.text
@@ -174,7 +174,7 @@ FIRST, LAST = VOYAGE[2][0], VOYAGE[3][0]  # one millisecond apart
 )
 def test_a_range_includes_both_its_ends_to_the_microsecond(voyage: Voyage, dates: dict[str, Any], titles: Any) -> None:
     """J11, J13: either end may be missing."""
-    found = voyage.found(**dates)
+    found = voyage.titles_found(**dates)
     assert (set(found) if isinstance(titles, set) else found) == titles
     assert voyage.journeys.query(voyage.journey, **dates)["total_results"] == len(titles)
 
@@ -196,7 +196,7 @@ def test_the_error_for_an_invalid_date_names_its_argument(voyage: Voyage, field:
     assert (code, message.split()[0]) == (400, field)
 
 
-# ---- how many
+# ---- limits
 
 
 def test_ten_are_shown_by_default_and_all_are_counted(person: Person) -> None:
@@ -222,7 +222,7 @@ def test_a_limit_out_of_range_is_refused(voyage: Voyage, limit: Any) -> None:
     assert voyage.refusal(limit=limit) == (400, "limit must be an integer from 1 to 100")
 
 
-# ---- what is refused
+# ---- refusals
 
 
 @pytest.mark.parametrize(

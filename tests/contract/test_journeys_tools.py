@@ -1,4 +1,4 @@
-"""What the server says of its journey tools: the contract's schemas, word for word."""
+"""The journey tools of the server have exactly the schemas of the contract."""
 
 import json
 from collections.abc import Iterator
@@ -112,7 +112,7 @@ SCHEMAS: dict[str, tuple[Body, Body]] = {
     ),
 }
 TOOLS = [*SCHEMAS, "link_session_to_journey"]
-BUDGET = 4_200  # characters of what a model is told of these tools
+BUDGET = 4_200  # characters of the descriptions that a model gets of these tools
 
 
 @pytest.fixture(scope="module")

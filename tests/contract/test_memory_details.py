@@ -1,4 +1,4 @@
-"""Layer 2 of the memory: `get_observations`, whole and in the order asked for."""
+"""Layer 2 of the memory: `get_observations` gives complete observations in the requested order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +59,7 @@ def test_the_evidence_in_the_details_opens_in_the_history(memory: Memory) -> Non
         assert memory.open(event)["event"]["id"] == event
 
 
-# ---- C16: everything that is known, and nothing that is not
+# ---- C16: every known field, and no empty one
 
 
 def test_every_field_is_shown_in_the_form_of_the_contract(memory: Memory) -> None:
@@ -179,7 +179,7 @@ def test_ids_are_a_list_of_at_least_one(memory: Memory, ids: Any) -> None:
     ids=ascii,
 )
 def test_the_error_names_an_unknown_or_invalid_id(memory: Memory, bad: Any) -> None:
-    """C18: also among others that are known."""
+    """C18: also among known ids."""
     for ids in ([bad], [memory.ids["hull"], bad, memory.ids["keel"]]):
         assert memory.refusal("get_observations", ids=ids) == f"Invalid observation ID: {bad}"
 
@@ -189,11 +189,11 @@ def test_an_id_of_the_history_is_not_an_observation(memory: Memory) -> None:
     assert memory.refusal("get_observations", ids=[event]) == f"Invalid observation ID: {event}"
 
 
-# ---- what layer 2 costs
+# ---- the cost of layer 2
 
 
 def test_an_observation_in_full_costs_200_to_500_tokens(memory: Memory) -> None:
-    """Of a session as agents have it all day: on average, and none much dearer."""
+    """For an ordinary session: on average, and no observation much more."""
     rows = memory.search_rows("JWT authentication ERR_AUTH_FAILED", projects=["api"], limit=50)
     ids = [row["id"] for row in rows if not row["title"].startswith(("Lantern", "Rotate"))]
     text = memory.text("get_observations", ids=ids)

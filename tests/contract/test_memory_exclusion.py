@@ -1,4 +1,4 @@
-"""What may not be remembered is in no index of any family, whenever and however it was said so."""
+"""Private sessions are in no index of any family, whenever and however they were made private."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.logs import Claude, append, write
 pytestmark = pytest.mark.process
 
 MARKER = "DO NOT INDEX THIS CHAT"
-WORD = "quicksilver"  # said in the private session and nowhere else
+WORD = "quicksilver"  # only the private session contains it
 
 
 def private(log: Claude) -> list[Record]:
@@ -43,7 +43,7 @@ def write_both(person: Person) -> Path:
 
 
 def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
-    """Every way in which something of the private session can still be come by; those that work."""
+    """The ways by which something of the private session can still be found."""
     path = str(log)
     ways: dict[str, Callable[[], bool]] = {
         "search_sessions": lambda: WORD in json.dumps(memory.hits(WORD, n_hits=50)),
@@ -51,28 +51,28 @@ def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
         "read": lambda: not memory.text_and_error("read", {"path": path})[1],
         "conversations": lambda: bool(memory.search_rows([WORD, "iron"], mode="text")),
         "conversations by meaning": lambda: path in json.dumps(memory.search_rows(["iron flasks", "glass"], mode="vector")),
-        **{f"search by {mode}": partial(_searched, memory, path, mode) for mode in ("text", "vector", "both")},
-        **{f"get_observations {one}": partial(_is_given, memory, one) for one in ids},
+        **{f"search by {mode}": partial(_is_found, memory, path, mode) for mode in ("text", "vector", "both")},
+        **{f"get_observations {one}": partial(_has_details, memory, one) for one in ids},
     }
     return [name for name, works in ways.items() if works()]
 
 
-def _is_given(memory: Memory, observation: str) -> bool:
+def _has_details(memory: Memory, observation: str) -> bool:
     return not memory.text_and_error("get_observations", {"ids": [observation]})[1]
 
 
-def _searched(memory: Memory, path: str, mode: str) -> bool:
+def _is_found(memory: Memory, path: str, mode: str) -> bool:
     questions = (WORD, "iron flasks", "why was glass decided against")
     return any(path == row["path"] for words in questions for row in memory.search_rows(words, mode=mode, limit=50))
 
 
 def leftovers(person: Person) -> list[str]:
-    """Files of the state folder in which the word can be read."""
+    """Files of the state folder that contain the word."""
     return [str(path) for path in person.state.rglob("*") if path.is_file() and WORD.encode() in path.read_bytes()]
 
 
 def test_without_private_sessions_every_trace_is_found(person: Person) -> None:
-    """Else none of the tests below could fail."""
+    """Otherwise the tests below could not fail."""
     log = write_both(person)
     person.run("sync")
     with connect_memory(person) as memory:
@@ -81,7 +81,7 @@ def test_without_private_sessions_every_trace_is_found(person: Person) -> None:
         assert leftovers(person)
 
 
-# ---- said before anything was read
+# ---- private before the first sync
 
 
 def test_a_session_that_contains_the_marker_is_in_no_index(person: Person) -> None:
@@ -112,28 +112,28 @@ def write_private(person: Person, number: int, cwd: str = "/work/cellar", place:
 
 
 def assert_private(person: Person, *logs: Path) -> None:
-    """Of a home with these logs and one that may be read, only that one is found."""
+    """In a home with these logs and one public log, only the public one is found."""
     write_session(person, 2, "loft", "2026-02-01", public(session_writer(2, "loft")))
     person.run("sync")
     with connect_memory(person) as memory:
         assert {str(log): traces(memory, log) for log in logs} == {str(log): [] for log in logs}
-        assert memory.search_rows("iron flasks"), "the other session is there"
+        assert memory.search_rows("iron flasks"), "the other session is found"
     assert leftovers(person) == []
 
 
-# ---- said later
+# ---- private after a sync
 
 
-def remember(person: Person, *paths: Path) -> None:
-    """What `recollect sync` does, in this process."""
+def sync_and_distil(person: Person, *paths: Path) -> None:
+    """Do what `recollect sync` does, in this process."""
     person.sync(*paths)
     assert distil(person.realm, person.settings(), person.env, lambda: False)
 
 
 def test_a_later_marker_removes_the_whole_session(person: Person) -> None:
-    """C30: of what was read, distilled and recorded before, for a server that has been running all the while too."""
+    """C30: everything that was read, distilled and recorded before; also for a server that was already running."""
     log = write_both(person)
-    remember(person)
+    sync_and_distil(person)
     with connect_memory(person) as memory:
         event = memory.evidence(f"Where is the {WORD}")
         recorded = memory.record(type="decision", title=f"Keep {WORD} in iron", evidence_ids=[event])
@@ -158,9 +158,9 @@ def test_a_later_marker_removes_the_whole_session(person: Person) -> None:
 
 
 def test_a_marker_removes_the_whole_session_before_it_is_distilled(person: Person) -> None:
-    """C30: distilling may be late, or busy elsewhere; what is private is gone with the sync that reads so."""
+    """C30: distilling may run later; a private session is removed by the sync that reads the marker."""
     log = write_both(person)
-    remember(person)
+    sync_and_distil(person)
     with connect_memory(person) as memory:
         ids = [row["id"] for row in memory.search_rows(WORD, limit=50)]
         append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
@@ -174,9 +174,9 @@ def test_a_marker_removes_the_whole_session_before_it_is_distilled(person: Perso
     ids=["beside a log that grows", "beside a log that stays", "setting, for a log that stays"],
 )
 def test_a_later_exclusion_removes_the_whole_session(person: Person, way: str, grows: bool) -> None:
-    """C30: also where nothing was written to the log since it was read."""
+    """C30: also if the log has not changed since it was read."""
     log = write_both(person)
-    remember(person)
+    sync_and_distil(person)
     if way == "setting":
         (person.state / "settings.toml").write_text('exclude = ["/work/cellar"]\n')
     else:
@@ -190,13 +190,13 @@ def test_a_later_exclusion_removes_the_whole_session(person: Person, way: str, g
 
 
 def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None:
-    """C30: what a sub-agent was told and found out is part of the chat."""
+    """C30: the prompts and answers of a sub-agent are part of the session."""
     log = write_both(person)
     aside: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
     agent = Claude(log.stem, cwd="/work/cellar", start=500)
     errand = [agent.prompt(f"Weigh the {WORD}", **aside), agent.says(f"The {WORD} weighs a ton.", **aside)]
     write(log.with_suffix("") / "subagents" / "agent-a1.jsonl", errand)
-    remember(person)
+    sync_and_distil(person)
     append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
     person.run("sync")
     with connect_memory(person) as memory:
@@ -205,7 +205,7 @@ def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None
 
 def test_nothing_of_a_session_that_became_private_stays_on_disk(person: Person) -> None:
     log = write_both(person)
-    remember(person)
+    sync_and_distil(person)
     append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
     person.sync()
     with closing(Reader(archive_path(person.realm))) as reader:
@@ -216,7 +216,7 @@ def test_one_private_conversation_of_an_export_leaves_the_others(person: Person,
     """C30: a session is excluded, not the log that it shares with others."""
     hidden = conversation(4, "Cellar", f"Where is the {WORD}? {MARKER}", f"The {WORD} is in iron flasks.")
     path = export(tmp_path, [*EXPORT, hidden])
-    remember(person, path)
+    sync_and_distil(person, path)
     with connect_memory(person) as memory:
         assert [row["title"] for row in memory.search_rows(WORD, mode="text")] == []
         assert memory.hits(WORD) == []

@@ -1,4 +1,4 @@
-"""What `search` finds: by words and by meaning, from which day, in which project, of which type, about which file."""
+"""`search` finds observations by words and by meaning, filtered by day, project, type and file."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 
 def lanterns(memory: Memory, mode: str = "text", **filters: Any) -> set[str]:
-    """Which of the recorded observations a search with these filters finds."""
+    """The names of the recorded observations that a search with these filters finds."""
     rows = memory.search_rows("lantern", mode=mode, limit=50, **filters)
     found = [row["title"].removeprefix("Lantern ") for row in rows if row["title"].startswith("Lantern ")]
     assert len(found) == len({*found})
@@ -78,7 +78,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
     ({"files": ["a_b/50%.ts"]}, {"sail"}),
     ({"files": ["50%.ts"]}, {"sail", "seed"}),
     ({"files": ["x/auth.ts"]}, set()),
-    # together: all of them at once
+    # all filters together
     ({"types": ["decision"], "projects": ["api"]}, {"hull"}),
     ({"types": ["decision"], "concepts": ["jwt"], "files": ["auth.ts"], "projects": ["api"]}, {"hull"}),
     ({"types": ["decision", "bug-fix"], "concepts": ["JWT", "middleware"], "before": "2026-01-15"}, {"hull", "keel"}),
@@ -93,7 +93,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 def test_a_filter_gives_exactly_the_matching_observations(
     memory: Memory, filters: dict[str, Any], expected: set[str], mode: str
 ) -> None:
-    """C8 and C9, whichever way the question is answered."""
+    """C8 and C9, in every mode."""
     assert lanterns(memory, mode, **filters) == expected
 
 
@@ -106,7 +106,7 @@ def test_filters_apply_to_rule_based_observations_too(memory: Memory) -> None:
 
 @pytest.mark.parametrize("path", ["C:\\work\\till\\cash.py", "till\\cash.py"])
 def test_a_file_of_another_system_is_found_by_its_name(memory: Memory, path: str) -> None:
-    """C9: the separators of a path are its system's."""
+    """C9: a path may have the separators of another system."""
     identity = memory.record(
         type="config", title=f"Cash in {path}", files_modified=[path], evidence_ids=[memory.evidence("After the bell")]
     )
@@ -119,7 +119,7 @@ def test_a_file_of_another_system_is_found_by_its_name(memory: Memory, path: str
 
 @pytest.mark.parametrize("query", ["ERR_AUTH_FAILED", "err_auth_failed", "Err_Auth_Failed", '"ERR_AUTH_FAILED"'])
 def test_an_error_code_is_found_in_any_case(memory: Memory, query: str) -> None:
-    """C4: as the rules saw it in a session."""
+    """C4: in a rule-based observation of a session."""
     best = memory.search_rows(query, mode="text")[0]
     assert best["project"] == "api"
     assert "ERR_AUTH_FAILED" in memory.text("get_observations", ids=[best["id"]])
@@ -176,7 +176,7 @@ def test_a_paraphrase_that_shares_no_word_is_found_by_meaning(
     memory: Memory, insights: dict[str, str], title: str, question: str
 ) -> None:
     """C5."""
-    assert content_words(title).isdisjoint(content_words(question)), "this would be no paraphrase"
+    assert content_words(title).isdisjoint(content_words(question)), "otherwise this is not a paraphrase"
     assert insights[title] not in [row["id"] for row in memory.search_rows(question, mode="text", limit=50)]
     assert insights[title] in [row["id"] for row in memory.search_rows(question, mode="vector", limit=3)]
 
@@ -185,7 +185,7 @@ def test_words_that_the_model_does_not_know_find_nothing_by_meaning(memory: Memo
     assert memory.text("search", query="xqzzt wvvkjq", mode="vector") == "No observations found"
 
 
-# ---- C6: both
+# ---- C6: hybrid
 
 
 @pytest.mark.parametrize("query", ["lantern", "JWT authentication", "refresh tokens rotate"])

@@ -1,4 +1,4 @@
-"""Layer 3 of the memory: `read` gives the transcript of an indexed log, by its own lines, and of nothing else."""
+"""Layer 3 of the memory: `read` gives the transcript of an indexed log by its line numbers, and of no other file."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def errand(log: Claude) -> list[Record]:
     ]
 
 
-def furnish(person: Person) -> None:
+def write_logs(person: Person) -> None:
     write_session(person, 1, "ship", "2026-01-10", voyage(session_writer(1, "ship")))
     path = write_session(person, 2, "ship", "2026-01-11", errand(session_writer(2, "ship")))
     agent = Claude(path.stem, cwd="/work/ship", start=500)
@@ -69,7 +69,7 @@ def log_path(person: Person, number: int) -> Path:
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     person = Person(tmp_path_factory.mktemp("memory"))
-    furnish(person)
+    write_logs(person)
     with connect_memory(person) as client:
         yield client
 
@@ -79,11 +79,11 @@ def log(memory: Memory) -> str:
     return str(log_path(memory.person, 1))
 
 
-# ---- C20: the whole of it
+# ---- C20: a complete log
 
 
 def test_a_log_is_read_as_exchanges_with_its_tool_calls_summarised(memory: Memory, log: str) -> None:
-    """C20: what was said, no thoughts, no output of tools."""
+    """C20: prompts and answers, without reasoning or tool output."""
     assert memory.text("read", path=log) == (
         "# Conversation: 00000001-0000-4000-8000-000000000000\n"
         "# Project: ship\n"
@@ -201,7 +201,7 @@ def test_an_unreadable_line_counts_too(person: Person) -> None:
         assert client.refusal("read", path=str(log), startLine=7) == BAD_RANGE
 
 
-# ---- C23, C24: which files
+# ---- C23, C24: readable files
 
 
 def test_a_log_that_its_agent_deleted_is_still_read(memory: Memory) -> None:
@@ -266,7 +266,7 @@ def test_the_transcript_of_a_sub_agent_names_its_parent(memory: Memory) -> None:
     text = memory.text("read", path=str(parent.with_suffix("") / "subagents" / "agent-a1.jsonl"))
     head = text.partition("\n\n")[0].splitlines()
     assert head[-1].startswith(f"# Sub-agent of: {parent.stem} (Have somebody fetch the hawser)")
-    assert f"`{parent}`" in head[-1], "the way back"
+    assert f"`{parent}`" in head[-1], "the transcript of the parent names its sub-agent's log"
     assert "Fetched the hawser from the locker." in text
     assert "# Sub-agent of:" not in memory.text("read", path=str(parent))
 

@@ -1,4 +1,4 @@
-"""`record_observation`: an insight of an agent's own, which always points at its evidence and is found at once."""
+"""`record_observation`: an agent's own insight, which always names its evidence and is found at once."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ UNKNOWN_TURN = "turn:0123456789abcdef0123456789abcdef-1"
 KEY = "sk-ant-" + "api03-Zq81kPmW4xTn7RbV2dLs9Yh"  # made up
 
 
-def furnish(person: Person) -> None:
+def write_logs(person: Person) -> None:
     said = session_writer(1, "rig")
     records = [
         said.prompt(PROMPT), said.says("Rigged with two reefs."), said.prompt("Now the anchor"), said.says("Weighed."),
@@ -37,14 +37,14 @@ def furnish(person: Person) -> None:
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     person = Person(tmp_path_factory.mktemp("memory"))
-    furnish(person)
+    write_logs(person)
     with connect_memory(person) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def places(memory: Memory) -> dict[str, str]:
-    """Ids that exist, under names that a table can hold."""
+    """Existing ids, by the names that the tables below use."""
     event = memory.evidence(PROMPT)
     opened_event = memory.open(event)
     return {
@@ -58,7 +58,7 @@ def places(memory: Memory) -> dict[str, str]:
 
 
 def observation(places: dict[str, str], **changes: Any) -> dict[str, Any]:
-    """A request that would pass, but for what is said otherwise."""
+    """A valid request, with some arguments changed."""
     arguments = {"type": "decision", "title": "Storm sails are rigged early", "evidence_ids": ["EVENT"], **changes}
     if isinstance(arguments["evidence_ids"], list):
         arguments["evidence_ids"] = [
@@ -67,13 +67,13 @@ def observation(places: dict[str, str], **changes: Any) -> dict[str, Any]:
     return arguments
 
 
-def kept(person: Person) -> int:
-    """How many observations there are."""
+def count_observations(person: Person) -> int:
+    """The number of stored observations."""
     with closing(Stored(person.realm)) as stored:
         return stored.count()
 
 
-# ---- what is refused
+# ---- refusals
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     *(({"evidence_ids": bad}, BAD_EVIDENCE) for bad in (None, [], "EVENT", {"id": 1}, [5], ["EVENT", None], ["x"] * 51)),
@@ -110,16 +110,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 def test_a_bad_observation_is_refused_and_nothing_is_stored(
     memory: Memory, places: dict[str, str], changes: dict[str, Any], message: str
 ) -> None:
-    before = kept(memory.person)
+    before = count_observations(memory.person)
     assert memory.refusal("record_observation", **observation(places, **changes)) == message
-    assert kept(memory.person) == before > 0
+    assert count_observations(memory.person) == before > 0
 
 
 def test_an_observation_without_evidence_is_refused(memory: Memory) -> None:
     assert memory.refusal("record_observation", type="decision", title="Out of thin air") == BAD_EVIDENCE
 
 
-# ---- what is kept
+# ---- storage
 
 
 def test_a_recorded_observation_is_found_at_once_by_words_and_by_meaning(memory: Memory, places: dict[str, str]) -> None:
@@ -229,7 +229,7 @@ def test_a_recorded_observation_is_deleted_only_with_its_session(memory: Memory,
 
 
 def test_an_observation_can_be_recorded_while_another_process_distils(memory: Memory, places: dict[str, str]) -> None:
-    """It is found by words at once, and by meaning once whoever is at it has come by."""
+    """It is found by words at once, and by meaning once the other process has embedded it."""
     with exclusive(memory.person.realm, DISTILLING):
         identity = memory.record(**observation(places, title="Gimbals hold the lamp upright"))
         assert [row["id"] for row in memory.search_rows("gimbals lamp", mode="text")][:1] == [identity]

@@ -1,4 +1,4 @@
-"""Layer 1 of the memory: what `search` accepts and refuses, and the shape of what it answers."""
+"""Layer 1 of the memory: the requests that `search` accepts and refuses, and the shape of its answers."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def must_be_strings(name: str) -> str:
     return f"{name} must be an array of non-empty strings"
 
 
-# ---- what is refused, and in which words
+# ---- refusals and their texts
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     # C3: queries
@@ -68,7 +68,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         for bad in ("api", [""], ["api", 5], [None], {"api": True})
     ),
     ({"query": ["jwt", "basket"], "projects": "api"}, must_be_strings("projects")),
-    # C10: what is of observations only
+    # C10: arguments of observations only
     ({"query": ["jwt", "basket"], "types": ["decision"]}, only_with_a_string("types")),
     ({"query": ["jwt", "basket"], "concepts": ["JWT"]}, only_with_a_string("concepts")),
     ({"query": ["jwt", "basket"], "files": ["auth.ts"]}, only_with_a_string("files")),
@@ -95,7 +95,7 @@ def test_a_call_without_arguments_is_a_request_without_a_query(memory: Memory) -
     assert memory.text_and_error("search", None) == (NOT_A_QUERY, True)
 
 
-# ---- what is accepted
+# ---- accepted requests
 
 
 def test_null_means_the_default(memory: Memory) -> None:
@@ -245,7 +245,7 @@ def test_scores_are_between_0_and_1_and_in_order(memory: Memory, query: str, mod
 
 def test_equal_shown_scores_are_in_the_order_of_their_dates(memory: Memory) -> None:
     rows = memory.search_rows("lantern", mode="text", limit=50)
-    assert len({row["score"] for row in rows}) < len(rows), "some must share a score"
+    assert len({row["score"] for row in rows}) < len(rows), "otherwise nothing is tested"
     assert [(row["score"], row["date"]) for row in rows] == sorted(
         [(row["score"], row["date"]) for row in rows], reverse=True
     )
@@ -258,7 +258,7 @@ def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memor
     )
     assert identity in {row["id"] for row in memory.search_rows("auth failed", mode="text", limit=50)}
     assert identity in {row["id"] for row in memory.search_rows("ERR_AUTH_BROKEN", mode="text", limit=50)}, (
-        "nobody has that whole"
+        "no observation has it whole"
     )
     rows = memory.search_rows("ERR_AUTH_FAILED", mode="text", limit=50)
     assert rows
@@ -283,11 +283,11 @@ def test_no_more_than_the_limit_is_shown(memory: Memory, limit: int) -> None:
     assert len(memory.search_rows(["jwt", "token"], limit=limit)) <= limit
 
 
-# ---- C14: what layer 1 costs
+# ---- C14: the cost of layer 1
 
 
 def test_an_observation_in_a_list_costs_about_60_tokens_and_200_with_everything(memory: Memory) -> None:
-    """C14, on the observations that the rules made of a session as agents have it all day."""
+    """C14, on the rule-based observations of an ordinary session."""
     text = memory.text("search", query="JWT authentication access tokens ERR_AUTH_FAILED", projects=["api"], limit=50)
     parts = text.partition("\n\n")[2].split("\n\n---\n\n")
     rule_based = [part for part in parts if "Lantern" not in part and "Velvet" not in part]
@@ -336,7 +336,7 @@ def test_conversations_come_under_the_headings_of_the_contract(memory: Memory) -
 
 
 def test_conversations_are_narrowed_by_project_and_date(memory: Memory) -> None:
-    """C8 and C9, of those filters that an array takes."""
+    """C8 and C9, for the filters that an array accepts."""
     pair = ["jwt", "had nothing to do"]
     assert [row["date"] for row in memory.search_rows(pair, mode="text")] == ["2026-01-15"]
     assert memory.search_rows(pair, mode="text", projects=["API", "garden"]) == []
@@ -354,7 +354,7 @@ def test_the_path_of_every_conversation_can_be_read(memory: Memory) -> None:
 
 
 def test_text_mode_distinguishes_an_identifier_from_a_sentence_with_the_same_words(tmp_path: Path) -> None:
-    """`err, kite. Lost` has the words of `ERR_KITE_LOST` side by side, and is another thing."""
+    """`err, kite. Lost` has the words of `ERR_KITE_LOST` side by side, but is not that identifier."""
     person = Person(tmp_path)
     exchanges = {
         "the kite fails": "It failed with ERR_KITE_LOST because the line broke, so I fixed the reel.",

@@ -1,4 +1,4 @@
-"""Conversations are in the order of the score that is shown; of equal ones the newest comes first."""
+"""Conversations are in the order of the shown score; the newest of equal ones comes first."""
 
 import pytest
 
@@ -11,7 +11,7 @@ DAYS = ("2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04")
 
 
 def test_conversations_of_equal_shown_scores_are_newest_first(person: Person) -> None:
-    """Their scores differ behind the decimals that are shown: one says a little more than the other."""
+    """Their scores differ only after the shown decimals: one text is a little longer than the other."""
     for number, day in enumerate(DAYS, 1):
         log = session_writer(number, "wharf")
         more = " and so on" * (20 + number)
@@ -22,5 +22,5 @@ def test_conversations_of_equal_shown_scores_are_newest_first(person: Person) ->
     with connect_memory(person) as memory:
         rows = memory.search_rows(["bollard", "hawser"])
         shown = [(row["score"], row["date"]) for row in rows]
-        assert len({score for score, _ in shown}) < len(shown) == len(DAYS), "some share a score"
+        assert len({score for score, _ in shown}) < len(shown) == len(DAYS), "otherwise nothing is tested"
         assert shown == sorted(shown, reverse=True)

@@ -1,4 +1,4 @@
-"""What the server says of its memory tools."""
+"""The memory tools as the server lists them."""
 
 import json
 from collections.abc import Iterator

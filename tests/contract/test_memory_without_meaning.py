@@ -1,4 +1,4 @@
-"""When the model or its vectors are missing, damaged or late, search goes on by words and says so. Nothing raises."""
+"""When the model or its vectors are missing, damaged or late, search works by words and warns. Nothing raises."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ FAULTS = {
 
 @pytest.fixture(scope="module", params=FAULTS)
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """A home whose model does not work, from the first sync on."""
+    """A home whose embedding model has never worked."""
     folder = tmp_path_factory.mktemp("memory")
     damaged = folder / "damaged"
     damaged.mkdir()
@@ -98,7 +98,7 @@ def test_without_a_model_the_history_is_searched_by_words_with_a_warning(memory:
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """A home in which everything works, for tests that leave it as it was."""
+    """A working home, for tests that do not change it."""
     person = settle(Person(tmp_path_factory.mktemp("whole")))
     person.run("sync")
     return person
@@ -117,7 +117,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_vectors_do_not_raise_and_words_find_the_same(person: Person, damage: str) -> None:
-    """Each file of the vectors in turn, in this process: an error would come out as it is."""
+    """Each vector file in turn, in this process, so that an error is not hidden."""
     original = {path: path.read_bytes() for path in vector_files(person)}
     names = sorted({path.name for path in original})
     assert "head.json" in names
@@ -144,7 +144,7 @@ def test_damaged_vectors_are_built_again(person: Person, damage: str) -> None:
 
 
 def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> None:
-    """The vectors of one model are not asked by another; with the old one back they are used again."""
+    """A model does not use the vectors of another; when the old model is set again, its vectors are used again."""
     person = settle(Person(tmp_path))
     person.run("sync")
     choose(person, model="endpoint", url="http://127.0.0.1:9/v1", name="x")

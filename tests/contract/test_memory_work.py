@@ -1,4 +1,4 @@
-"""C33, as work and not as time: what a question costs does not grow with what is remembered."""
+"""C33, measured in SQL statements: the cost of a search does not grow with the number of observations."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,11 +15,11 @@ from tests.conftest import Person
 from tests.contract.memory_client import OBSERVATION, session_writer, write_session
 
 FEW, MANY = 60, 1_200
-MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one for each of ten results
+MOST_STATEMENTS = 40  # SQL statements for any search: some for the query, one for each of ten results
 
 
 def settle(person: Person, observations: int) -> LiveRealm:
-    """A realm with one session and so many observations of it."""
+    """A realm with one session and this many observations of it."""
     said = session_writer(1, "mill")
     path = write_session(person, 1, "mill", "2026-01-10", [said.prompt("Grind the barley"), said.says("Ground.")])
     person.sync()
@@ -46,8 +46,8 @@ def realms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, LiveR
     yield {count: settle(Person(tmp_path_factory.mktemp("mill")), count) for count in (FEW, MANY)}
 
 
-def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
-    """An answer, and how many statements of SQL it took once everything was open."""
+def count_statements(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
+    """An answer, and the number of SQL statements that it took once everything was open."""
     OPERATIONS[tool].run(realm, arguments, RequestContext.now())
     statements: list[str] = []
     with realm.open_archive() as reader, realm.open_memory() as memory:
@@ -57,7 +57,9 @@ def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
         for connection in (reader.db, memory.db):
             connection.set_trace_callback(None)
     assert not reply.is_error, reply.text
-    return reply.text, sum(not statement.startswith("-- ") for statement in statements)  # the engine's own begin so
+    return reply.text, sum(
+        not statement.startswith("-- ") for statement in statements
+    )  # statements of the engine itself begin like this
 
 
 @pytest.mark.parametrize(
@@ -75,17 +77,17 @@ def test_the_number_of_statements_of_a_search_does_not_grow_with_the_memory(
 ) -> None:
     cost = {}
     for count, realm in realms.items():
-        text, cost[count] = asked(realm, "search", **arguments)
-        assert OBSERVATION.search(text), "else nothing was measured"
+        text, cost[count] = count_statements(realm, "search", **arguments)
+        assert OBSERVATION.search(text), "otherwise nothing was measured"
     assert 0 < cost[MANY] <= MOST_STATEMENTS
-    assert abs(cost[MANY] - cost[FEW]) <= 10, "a result more or less"
+    assert abs(cost[MANY] - cost[FEW]) <= 10, "one result more or less"
 
 
 def test_details_are_looked_up_only_by_id(realms: dict[int, LiveRealm]) -> None:
     realm = realms[MANY]
-    ids = OBSERVATION.findall(asked(realm, "search", query="barley", limit=20)[0])
+    ids = OBSERVATION.findall(count_statements(realm, "search", query="barley", limit=20)[0])
     assert len(ids) == 20
-    text, cost = asked(realm, "get_observations", ids=ids)
+    text, cost = count_statements(realm, "get_observations", ids=ids)
     assert text.startswith("Retrieved 20 observations:")
     assert cost <= 1 + len(ids)
     with realm.open_memory() as memory:

@@ -1,4 +1,4 @@
-"""Realms: a manifest for ever, a config that counts its writes, names that are refused, and nothing shared."""
+"""Realms: a permanent manifest, a config that counts its writes, valid names, and full separation."""
 
 import json
 import subprocess
@@ -30,8 +30,8 @@ def manifest(person: Person, realm: str = "main") -> dict[str, Any]:
     return content
 
 
-def refused(person: Person, *arguments: str) -> str:
-    """The one sentence of a command that is refused."""
+def refusal_of(person: Person, *arguments: str) -> str:
+    """The one sentence that a refused command prints."""
     done = person.run(*arguments, check=False)
     assert (done.returncode, done.stdout) == (2, ""), arguments
     (line,) = done.stderr.splitlines()
@@ -66,7 +66,7 @@ READS = (
     ["session", "list"], ["session", "show", "last"], ["config", "get"], ["realm", "current"], ["open", "session:abc"],
     ["extract", "--dry-run"],
 )  # fmt: skip
-ABSENT = "0dbc6043-fa2d-b317-6565-3f2854c9d3bc"  # a journey and a session that nobody has
+ABSENT = "0dbc6043-fa2d-b317-6565-3f2854c9d3bc"  # the id of no journey and no session
 EXISTING = (
     ["run", "x", "--resume", ABSENT], ["session", "archive", ABSENT], ["session", "interrupt", ABSENT],
     ["journey", "delete", ABSENT], ["journey", "link", ABSENT, ABSENT], ["journey", "timeline", ABSENT],
@@ -95,7 +95,7 @@ def test_a_realm_is_not_created_to_look_something_up(person: Person, command: li
 
 
 def test_racing_creators_agree(person: Person) -> None:
-    """M33: in processes of their own, all of which want another origin or time."""
+    """M33: in separate processes, each with its own origin or time."""
     code = (
         "import sys; from pathlib import Path; from recollect.realms.manifest import *\n"
         "sys.stdin.readline()\n"
@@ -111,15 +111,15 @@ def test_racing_creators_agree(person: Person) -> None:
         assert racer.stdin
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    told = {racer.communicate(timeout=60)[0].strip() for racer in racers}
-    assert told == {manifest(person, "contested")["created_at"]}
-    assert [path.name for path in folder.iterdir()] == ["realm_manifest.json"], "no draft is left"
+    created_at = {racer.communicate(timeout=60)[0].strip() for racer in racers}
+    assert created_at == {manifest(person, "contested")["created_at"]}
+    assert [path.name for path in folder.iterdir()] == ["realm_manifest.json"], "no temporary file is left"
 
 
 def test_a_backend_that_a_realm_does_not_have_is_refused(person: Person) -> None:
     """M34."""
     person.run("realm", "create", "kept", "--realm-backend", "sqlite")
-    assert refused(person, "status", "--realm", "kept", "--realm-backend", "jsonl") == (
+    assert refusal_of(person, "status", "--realm", "kept", "--realm-backend", "jsonl") == (
         "recollect: realm backend mismatch for 'kept': requested 'jsonl', existing 'sqlite'"
     )
     assert person.run("status", "--realm", "kept", "--realm-backend", "sqlite").returncode == 0
@@ -130,9 +130,9 @@ def test_a_manifest_of_a_newer_program_is_refused(person: Person) -> None:
     person.run("realm", "create", "newer")
     path = person.state / "realms" / "newer" / "realm_manifest.json"
     path.write_text(json.dumps({**manifest(person, "newer"), "manifest_format": 2}))
-    assert "was made by a newer Recollect (manifest 2" in refused(person, "search", "x", "--realm", "newer")
+    assert "was made by a newer Recollect (manifest 2" in refusal_of(person, "search", "x", "--realm", "newer")
     path.write_text('{"realm_id": "newer", ')
-    assert "cannot be understood" in refused(person, "status", "--realm", "newer")
+    assert "cannot be understood" in refusal_of(person, "status", "--realm", "newer")
 
 
 def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(person: Person) -> None:
@@ -157,7 +157,7 @@ def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(per
     pruned = person.json("realm", "prune")
     assert [row["realm_id"] for row in pruned["realms"]] == [generated]
     assert pruned["failed"] == answer["failed"]
-    assert all(path.exists() for path in paths.values()), "what cannot be read is not deleted"
+    assert all(path.exists() for path in paths.values()), "an unreadable realm is not deleted"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_the_error_names_an_unreadable_realm_and_the_other_realms_are_listed(per
 )
 def test_a_bad_name_is_refused(person: Person, name: str) -> None:
     """M37."""
-    assert refused(person, "status", "--realm", name).startswith("recollect: A realm")
+    assert refusal_of(person, "status", "--realm", name).startswith("recollect: A realm")
     assert not (person.state / "realms").exists()
 
 
@@ -202,8 +202,8 @@ def test_a_hint_is_compared_with_the_realm_that_another_process_has_just_created
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, HttpServer]]:
-    """Somebody whose realm is served."""
+def person_and_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, HttpServer]]:
+    """A person and a server of their realm."""
     person = Person(tmp_path_factory.mktemp("served"))
     with HttpServer(person) as server:
         yield person, server
@@ -250,8 +250,8 @@ def test_exactly_one_of_racing_writers_wins(person: Person) -> None:
 def test_no_write_without_an_expected_generation_is_lost(person: Person) -> None:
     with ThreadPoolExecutor(RACERS) as pool:
         list(pool.map(lambda number: person.run("config", "patch", f'{{"key{number}": 1}}'), range(RACERS)))
-    found = person.json("config", "get")
-    assert (len(found["config"]), found["generation"]) == (RACERS, RACERS)
+    current = person.json("config", "get")
+    assert (len(current["config"]), current["generation"]) == (RACERS, RACERS)
 
 
 def test_a_null_in_a_patch_deletes(person: Person) -> None:
@@ -298,11 +298,11 @@ def test_an_invalid_config_is_refused(person: Person) -> None:
     assert person.json("config", "get")["generation"] == 0
 
 
-HUGE = 10**400  # which no float can hold
+HUGE = 10**400  # too large for a float
 
 
-def told(server: HttpServer) -> str:
-    """What is said of a config that cannot be obeyed, wherever it would have to be."""
+def error_message(server: HttpServer) -> str:
+    """The error message for an unusable config, which is the same for every request that needs the config."""
     status, answer = server.ask("GET", "/config")
     assert (status, answer["code"]) == (500, "INTERNAL_ERROR")
     for refusal in (
@@ -310,13 +310,13 @@ def told(server: HttpServer) -> str:
         server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1],
     ):
         assert refusal["message"] == answer["message"]
-    assert server.ask("GET", "/sessions") == (200, {"sessions": []}), "nothing was registered, and reading goes on"
+    assert server.ask("GET", "/sessions") == (200, {"sessions": []}), "no session was created, and reading still works"
     assert server.ask("GET", "/search?query=x")[0] == 200
     return str(answer["message"])
 
 
-def test_a_number_that_is_too_large_is_refused(served: tuple[Person, HttpServer]) -> None:
-    _, server = served
+def test_a_number_that_is_too_large_is_refused(person_and_server: tuple[Person, HttpServer]) -> None:
+    _, server = person_and_server
     for name in ("deadline_ms", "turn_timeout_ms"):
         for number in (HUGE, 2**63, MAX_DEADLINE_MS + 1):
             status, answer = server.ask("PATCH", "/config", {"patch": {name: number}})
@@ -342,19 +342,19 @@ UNUSABLE = [
 
 @pytest.mark.parametrize("content", UNUSABLE, ids=[content[:22] for content in UNUSABLE])
 def test_the_error_names_an_invalid_config_and_other_requests_are_answered(
-    served: tuple[Person, HttpServer], content: str
+    person_and_server: tuple[Person, HttpServer], content: str
 ) -> None:
-    person, server = served
+    person, server = person_and_server
     path = person.realm / "config.json"
     path.write_text(content, "latin-1")
     try:
-        assert told(server).startswith(f"The config {path} ")
+        assert error_message(server).startswith(f"The config {path} ")
     finally:
         path.unlink()
 
 
-def test_an_invalid_config_file_can_be_repaired_by_a_command(served: tuple[Person, HttpServer]) -> None:
-    person, server = served
+def test_an_invalid_config_file_can_be_repaired_by_a_command(person_and_server: tuple[Person, HttpServer]) -> None:
+    person, server = person_and_server
     path = person.realm / "config.json"
     path.write_text(f'{{"config": {{"turn_timeout_ms": {HUGE}, "note": 1}}, "generation": 7}}')
     status, answer = server.ask("PATCH", "/config", {"patch": {"turn_timeout_ms": None}})
@@ -365,21 +365,21 @@ def test_an_invalid_config_file_can_be_repaired_by_a_command(served: tuple[Perso
 def test_a_config_file_that_a_person_wrote_has_generation_0(person: Person) -> None:
     person.run("sync")
     (person.realm / "config.json").write_text('{"deadline_ms": 2000}')
-    found = person.json("config", "get")
-    assert (found["config"], found["generation"]) == ({"deadline_ms": 2000}, 0)
+    current = person.json("config", "get")
+    assert (current["config"], current["generation"]) == ({"deadline_ms": 2000}, 0)
     (person.realm / "config.json").write_text('{"config": {"deadline_ms": 3000}}')
     assert person.json("config", "get")["config"] == {"deadline_ms": 3000}
     (person.realm / "config.json").write_text("{")
     assert person.json("config", "get")["code"] == "INTERNAL_ERROR"
-    assert "error" not in person.json("search", "x"), "it stops no other answer"
+    assert "error" not in person.json("search", "x"), "other requests are still answered"
 
 
-# ---- all of them
+# ---- all realms
 
 
 def test_realms_are_listed_shown_and_deleted(person: Person) -> None:
     assert person.json("realm", "list") == {"realms": []}
-    assert not person.state.exists() or not (person.state / "realms").exists(), "looking makes none"
+    assert not person.state.exists() or not (person.state / "realms").exists(), "listing creates nothing"
     person.run("sync")
     person.run("realm", "create", "aside")
     assert [row["realm_id"] for row in person.json("realm", "list")["realms"]] == ["aside", "main"]
@@ -401,7 +401,7 @@ def test_pruning_takes_generated_realms_only(person: Person) -> None:
 
 
 def test_nothing_crosses_from_one_realm_to_another(person: Person) -> None:
-    """M30, for what there is to read: an id of another realm is not found, by any tool."""
+    """M30, for imported sessions: an id of another realm is not found by any tool."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("only here: marlinspike"), said.says("yes")])
     person.run("sync", "--realm", "one")

@@ -1,4 +1,4 @@
-"""What a request cannot be understood by is said in the words of the family that was asked; and numbers have no cliff."""
+"""An invalid request gets an error in the form of its family; numbers of any size are handled."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""JSON-RPC: every route of every operation, every tool, every error by its number, and nothing that ends the server."""
+"""JSON-RPC: every route of every operation, every tool, and every error number; no message ends the server."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601
 
 @pytest.fixture(scope="module")
 def rpc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawRpc]:
-    """One server for all that only asks."""
+    """One server for all tests that only read."""
     with RawRpc(Person(tmp_path_factory.mktemp("rpc"))) as server:
         yield server
 
@@ -33,7 +33,7 @@ def reply_to(rpc: RawRpc, line: str | bytes) -> Any:
 
 
 def error_of(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
-    """The id and the code of the error that a line is answered with."""
+    """The id and the code of the error that answers a line."""
     answer = reply_to(rpc, line)
     assert answer["jsonrpc"] == "2.0"
     assert answer["error"]["message"]
@@ -58,7 +58,7 @@ def test_the_server_announces_itself_and_its_methods(rpc: RawRpc) -> None:
     "method", sorted({route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc})
 )
 def test_every_method_calls_its_operation(rpc: RawRpc, method: str) -> None:
-    """With an argument that nobody knows, each answers in its family's words; none is unknown, none is silent."""
+    """With an unknown argument, each method answers with an error of its family; no method is unknown or silent."""
     error = rpc.error(method, no_such_argument=1)
     assert error["code"] == INVALID_PARAMS
     assert "no_such_argument" in error["message"]
@@ -127,7 +127,7 @@ def test_null_params_mean_no_params(rpc: RawRpc) -> None:
     assert "result" in reply_to(rpc, '{"jsonrpc":"2.0","id":"n","method":"config/get","params":null}')
 
 
-# ---- what is no request
+# ---- invalid requests
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_no_message_ends_the_server(rpc: RawRpc, sent: list[bytes]) -> None:
 # ---- lines
 
 
-def cut(*chunks: bytes) -> list[bytes | None]:
+def split_lines(*chunks: bytes) -> list[bytes | None]:
     waiting = iter((*chunks, b""))
     return list(read_lines(lambda: next(waiting)))
 
@@ -219,31 +219,31 @@ def cut(*chunks: bytes) -> list[bytes | None]:
 def test_lines_are_split_correctly_wherever_the_chunks_end() -> None:
     content = b"one\ntwo\n\nthree"
     for at in range(1, len(content)):
-        assert cut(content[:at], content[at:]) == [b"one", b"two", b"", b"three"]
-    assert cut(*(content[at : at + 1] for at in range(len(content)))) == [b"one", b"two", b"", b"three"]
-    assert cut() == []
+        assert split_lines(content[:at], content[at:]) == [b"one", b"two", b"", b"three"]
+    assert split_lines(*(content[at : at + 1] for at in range(len(content)))) == [b"one", b"two", b"", b"three"]
+    assert split_lines() == []
 
 
 def test_a_line_that_is_too_long_is_skipped() -> None:
     piece = b"x" * (MAX_BYTES // 4)
-    assert cut(*[piece] * 4, b"\n") == [piece * 4]
-    assert cut(*[piece] * 4, b"x", b"\nnext\n") == [None, b"next"]
-    assert cut(*[piece] * 5) == [None]
+    assert split_lines(*[piece] * 4, b"\n") == [piece * 4]
+    assert split_lines(*[piece] * 4, b"x", b"\nnext\n") == [None, b"next"]
+    assert split_lines(*[piece] * 5) == [None]
 
 
 def test_a_message_that_is_too_long_is_refused_and_not_buffered(person: Person) -> None:
-    """Three times what is allowed costs the server less than half of that in memory."""
+    """A message of three times the limit costs the server less memory than half of its size."""
     with RawRpc(person) as rpc:
         rpc.request("ping")
-        before = peak(rpc.process.pid)
+        before = peak_memory(rpc.process.pid)
         for _ in range(3 * (MAX_BYTES >> 20)):
             rpc.process.stdin.write(b"x" * (1 << 20))  # type: ignore[union-attr]
         assert error_of(rpc, b"") == (None, INVALID_REQUEST)
-        assert peak(rpc.process.pid) - before < (3 * MAX_BYTES // 2) >> 10
+        assert peak_memory(rpc.process.pid) - before < (3 * MAX_BYTES // 2) >> 10
         assert "result" in rpc.request("ping")
 
 
-def peak(pid: int) -> int:
-    """The most memory that a process has had, in kB."""
+def peak_memory(pid: int) -> int:
+    """The peak memory of a process, in kB."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1])

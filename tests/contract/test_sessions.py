@@ -1,4 +1,4 @@
-"""Live sessions, promise by promise, on every surface that offers the operation: one table, driven through all of them."""
+"""Live sessions on every surface that offers them: each test runs on all surfaces."""
 
 import time
 import uuid
@@ -41,7 +41,7 @@ def agent(tmp_path: Path) -> Agent:
     return Agent(tmp_path / "agent")
 
 
-def created(surface: Surface, prompt: str = "hello", **more: Any) -> str:
+def create_session(surface: Surface, prompt: str = "hello", **more: Any) -> str:
     return str(surface.ask(CREATE, prompt=prompt, command=["cat"], **more)["session_id"])
 
 
@@ -95,14 +95,16 @@ def test_the_default_runner_needs_nothing_but_the_realm(surface: Surface) -> Non
 
 
 def test_a_session_is_usable_after_a_failed_first_turn(surface: Surface) -> None:
-    """M4, M48: the error carries its id, and what the agent said is kept."""
+    """M4, M48: the error has the session's id, and the agent's output is stored."""
     refused = surface.refusal(CREATE, prompt="try", command=FAILING)
     assert (refused.code, refused.details["exit_code"]) == ("AGENT_ERROR", 3)
     assert "no luck" in refused.message
     session = refused.details["session_id"]
     assert roles(surface, session) == ["user", "assistant", "system_notice"]
     assert surface.ask(TURN, session_id=session, prompt="again", command=["cat"])["turns"] == 2
-    assert surface.ask(TURN, session_id=session, prompt="and again")["text"] == "and again", "the runner is kept"
+    assert surface.ask(TURN, session_id=session, prompt="and again")["text"] == "and again", (
+        "the session remembers its runner"
+    )
 
 
 def test_a_missing_program_is_a_provider_error(surface: Surface) -> None:
@@ -139,15 +141,15 @@ def test_a_session_that_cannot_be_created_is_refused_and_leaves_nothing(surface:
 
 def test_a_second_turn_is_refused_at_once_and_the_first_continues(surface: Surface, agent: Agent) -> None:
     """M5, M7, M8, M19, M20, M22."""
-    session = created(surface)
+    session = create_session(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work", command=agent.command)
     until(agent.begun.exists)
     busy = surface.refusal(TURN, session_id=session, prompt="me too")
     assert busy.code == "SESSION_BUSY"
     state = surface.ask(READ, session_id=session)
     assert (state["is_active"], state["message_count"]) == (True, 2)
-    assert roles(surface, session) == ["user", "assistant"], "nothing of a turn in flight"
-    assert not turn.done(), "all of that was answered while the turn was running"
+    assert roles(surface, session) == ["user", "assistant"], "the history has nothing of a running turn"
+    assert not turn.done(), "all requests above were answered while the turn was running"
     agent.go.touch()
     assert turn.result(30)["text"] == "started\nfinished\n"
     assert surface.ask(READ, session_id=session)["is_active"] is False
@@ -156,10 +158,10 @@ def test_a_second_turn_is_refused_at_once_and_the_first_continues(surface: Surfa
 
 def test_two_sessions_never_block_each_other(surface: Surface, agent: Agent) -> None:
     """M9."""
-    one = created(surface)
+    one = create_session(surface)
     turn = surface.begin(TURN, session_id=one, prompt="work", command=agent.command)
     until(agent.begun.exists)
-    two = created(surface, "another")
+    two = create_session(surface, "another")
     assert surface.ask(TURN, session_id=two, prompt="quick")["text"] == "quick"
     assert not turn.done()
     agent.go.touch()
@@ -167,8 +169,8 @@ def test_two_sessions_never_block_each_other(surface: Surface, agent: Agent) -> 
 
 
 def test_an_interrupt_ends_the_turn_and_the_session_stays_usable(surface: Surface, agent: Agent) -> None:
-    """M10, M13, M48: the caller is told, the program is gone, the turn opens as completed."""
-    session = created(surface)
+    """M10, M13, M48: the caller gets an error, the program has ended, the turn opens as completed."""
+    session = create_session(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work for ever", command=agent.command)
     program = int(until(lambda: agent.begun.exists() and agent.begun.read_text()))
     started = time.monotonic()
@@ -181,7 +183,7 @@ def test_an_interrupt_ends_the_turn_and_the_session_stays_usable(surface: Surfac
     messages = surface.ask(HISTORY, session_id=session)["messages"]
     first, *between, last = messages[2:]
     assert (first["role"], last["role"], last["kind"]) == ("user", "system_notice", "interrupt")
-    assert [message["content"] for message in between] in ([], ["started\n"]), "whatever was heard of it by then"
+    assert [message["content"] for message in between] in ([], ["started\n"]), "the output that had arrived by then"
     turn_answer = surface.person.json("open", f"turn:{uuid.UUID(session).hex}-2", "--realm", "harbour")["data"]
     assert turn_answer["turn"]["completed"] is True
     assert turn_answer["summary"]["final_response"] is None
@@ -192,7 +194,7 @@ def test_an_interrupt_ends_the_turn_and_the_session_stays_usable(surface: Surfac
 
 def test_interrupting_an_idle_session_does_nothing(surface: Surface) -> None:
     """M11."""
-    session = created(surface)
+    session = create_session(surface)
     assert surface.ask(INTERRUPT, session_id=session) == {"session_id": session, "interrupted": False}
     assert roles(surface, session) == ["user", "assistant"]
 
@@ -209,7 +211,7 @@ def test_an_unknown_session_is_not_found(surface: Surface, name: str) -> None:
 
 def test_a_session_is_found_by_its_realm_and_id(surface: Surface) -> None:
     """M44."""
-    session = created(surface)
+    session = create_session(surface)
     assert surface.ask(READ, session_id=f"harbour:{session}")["session_id"] == session
     assert surface.refusal(READ, session_id=f"main:{session}").code == "SESSION_NOT_FOUND"
     assert surface.ask(READ, session_id=session.upper())["session_id"] == session
@@ -220,7 +222,7 @@ def test_a_session_is_found_by_its_realm_and_id(surface: Surface) -> None:
 
 def test_the_pages_of_a_history_contain_every_message(surface: Surface) -> None:
     """M14, M15, M16, M17, M18."""
-    session = created(surface, "0")
+    session = create_session(surface, "0")
     for number in range(1, 4):
         surface.ask(TURN, session_id=session, prompt=str(number))
     messages = surface.ask(HISTORY, session_id=session)["messages"]
@@ -229,7 +231,9 @@ def test_the_pages_of_a_history_contain_every_message(surface: Surface) -> None:
     pages = [surface.ask(HISTORY, session_id=session, offset=offset, limit=3) for offset in (0, 3, 6)]
     assert [message for page in pages for message in page["messages"]] == messages
     assert [page["has_more"] for page in pages] == [True, True, False]
-    assert surface.ask(HISTORY, session_id=session, offset=5, limit=3)["has_more"] is False, "exactly the rest"
+    assert surface.ask(HISTORY, session_id=session, offset=5, limit=3)["has_more"] is False, (
+        "it ends exactly at the last message"
+    )
     beyond = surface.ask(HISTORY, session_id=session, offset=8)
     assert (beyond["messages"], beyond["has_more"], beyond["message_count"]) == ([], False, 8)
     for bad in ({"limit": 1001}, {"limit": 0}, {"offset": -1}):
@@ -239,8 +243,8 @@ def test_the_pages_of_a_history_contain_every_message(surface: Surface) -> None:
 def test_sessions_are_listed_by_their_labels(surface: Surface) -> None:
     """M21."""
     mark = uuid.uuid4().hex
-    one = created(surface, labels={"mark": mark, "team": "core"})
-    two = created(surface, labels={"mark": mark})
+    one = create_session(surface, labels={"mark": mark, "team": "core"})
+    two = create_session(surface, labels={"mark": mark})
     rows = surface.ask(LIST, labels={"mark": mark})["sessions"]
     assert [row["session_id"] for row in rows] == [two, one]
     assert all(row.keys() >= STATE for row in rows)
@@ -254,9 +258,9 @@ def test_sessions_are_listed_by_their_labels(surface: Surface) -> None:
 
 
 def test_an_archived_session_is_hidden_and_its_history_can_be_read(surface: Surface) -> None:
-    """M21, M23, M24, M25, M26: also from another process, and it is still found."""
+    """M21, M23, M24, M25, M26: also from another process, and searches still find it."""
     word = f"w{uuid.uuid4().hex}"
-    session = created(surface, word, labels={"mark": word})
+    session = create_session(surface, word, labels={"mark": word})
     assert surface.ask(ARCHIVE, session_id=session)["session_id"] == session
     assert surface.ask(LIST, labels={"mark": word}) == {"sessions": []}
     for name, more in ((TURN, {"prompt": "x"}), (READ, {}), (INTERRUPT, {}), (ARCHIVE, {})):
@@ -271,8 +275,8 @@ def test_an_archived_session_is_hidden_and_its_history_can_be_read(surface: Surf
 
 
 def test_archiving_ends_a_running_turn(surface: Surface, agent: Agent) -> None:
-    """M27: the verdict at once, then the turn is cancelled."""
-    session = created(surface)
+    """M27: the session is archived at once, then its turn is cancelled."""
+    session = create_session(surface)
     turn = surface.begin(TURN, session_id=session, prompt="work", command=agent.command)
     program = int(until(lambda: agent.begun.exists() and agent.begun.read_text()))
     assert surface.ask(ARCHIVE, session_id=session)["session_id"] == session
@@ -299,7 +303,7 @@ def test_the_config_counts_its_writes_and_refuses_stale_ones(surface: Surface) -
     assert stale.code == "GENERATION_CONFLICT"
     assert stale.details == {"expected_generation": before["generation"], "current_generation": now["generation"]}
     assert surface.ask(CONFIG, action="get")["config"] == {"a": {"c": 2}}
-    session = created(surface)
+    session = create_session(surface)
     assert surface.ask(READ, session_id=session)["config_generation"] == now["generation"]
     assert surface.ask(CONFIG, action="set", config={})["generation"] == now["generation"] + 1
 
@@ -309,7 +313,7 @@ def test_a_runner_of_the_config_is_used_by_its_name(surface: Surface) -> None:
     ran = surface.ask(CREATE, prompt="polly", runner="parrot")
     assert ran["text"] == "POLLY"
     surface.ask(CONFIG, action="set", config={"runners": {"parrot": {"runner": "command", "command": ["rev"]}}})
-    assert surface.ask(TURN, session_id=ran["session_id"], prompt="abc")["text"] == "cba", "as the config is now"
+    assert surface.ask(TURN, session_id=ran["session_id"], prompt="abc")["text"] == "cba", "by the current config"
     surface.ask(CONFIG, action="set", config={})
     assert surface.refusal(TURN, session_id=ran["session_id"], prompt="abc").code == "INVALID_PARAMS"
 
@@ -317,7 +321,7 @@ def test_a_runner_of_the_config_is_used_by_its_name(surface: Surface) -> None:
 def test_realms_are_listed(surface: Surface) -> None:
     if not surface.has_realms:
         pytest.skip("models are not offered realms")
-    created(surface)
+    create_session(surface)
     (row,) = [row for row in surface.ask("realm_list")["realms"] if row["realm_id"] == "harbour"]
     assert (row["backend"], row["origin"]) == ("sqlite", "explicit")
     assert surface.ask("realm_get", realm_id="harbour").items() >= row.items()
@@ -348,7 +352,7 @@ def imported(surface: Surface) -> str:
 
 
 def test_an_imported_session_is_read_like_a_live_one(surface: Surface, imported: str) -> None:
-    """J29: whatever family names a session, this one opens it."""
+    """J29: the session id of any family opens here."""
     state = surface.ask(READ, session_id=imported)
     assert state.keys() >= STATE
     assert (state["session_id"], state["turns"], state["is_active"], state["imported"]) == (imported, 2, False, True)
@@ -376,7 +380,7 @@ def test_the_messages_of_an_imported_session_come_in_pages(surface: Surface, imp
 
 
 def test_imported_sessions_are_listed_on_request(surface: Surface, imported: str) -> None:
-    live = created(surface)
+    live = create_session(surface)
     assert imported not in {row["session_id"] for row in surface.ask(LIST)["sessions"]}
     both = [row["session_id"] for row in surface.ask(LIST, imported=True)["sessions"]]
     assert {imported, live} <= {*both}
@@ -393,7 +397,7 @@ def test_a_refusal_for_an_imported_session_says_why(surface: Surface, imported: 
 
 
 def test_a_turn_of_an_archived_session_is_refused_with_the_reason(surface: Surface) -> None:
-    session = created(surface)
+    session = create_session(surface)
     surface.ask(ARCHIVE, session_id=session)
     for name, more in ((TURN, {"prompt": "go on"}), (READ, {}), (ARCHIVE, {})):
         refused = surface.refusal(name, session_id=session, **more)

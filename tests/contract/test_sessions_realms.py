@@ -1,4 +1,4 @@
-"""Realms keep live sessions apart, or share them: whoever names the same realm sees the same, nobody else sees anything."""
+"""Live sessions are shared within a realm and invisible in every other realm."""
 
 import json
 import uuid
@@ -21,7 +21,7 @@ WORD = "marlinspike"
 
 
 def test_two_surfaces_in_one_realm_share_it(person: Person) -> None:
-    """M29: a session of one is gone on with by the others, whichever began it."""
+    """M29: a session that one surface began can be continued on the others."""
     opened: list[Surface] = [SURFACES[name](person, "shared") for name in ("cli", "rpc", "rest", "mcp")]
     try:
         for turns, first in enumerate(opened):
@@ -56,8 +56,8 @@ def test_servers_without_a_realm_have_one_each(person: Person) -> None:
 
 
 @pytest.fixture(scope="module")
-def apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
-    """A realm with a session that was read, one that was run, an observation and a journey; and what they are called."""
+def person_and_names(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
+    """A realm with an imported session, a live one, an observation and a journey; and their ids by name."""
     person = Person(tmp_path_factory.mktemp("apart"))
     log = Claude()
     write(person.claude_log(log.session), [log.prompt(f"where is the {WORD}"), log.says(f"the {WORD} is in the locker")])
@@ -80,7 +80,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, A
 
 
 def calls(names: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Every tool, asked for what only the other realm has."""
+    """A call of every tool for something that only the other realm has."""
     live = {"session_id": names["live"]}
     return [
         ("search_sessions", {"query": WORD}),
@@ -110,11 +110,11 @@ def calls(names: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person, dict[str, Any]]) -> None:
+def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(person_and_names: tuple[Person, dict[str, Any]]) -> None:
     """M30."""
-    person, names = apart
+    person, names = person_and_names
     requests = calls(names)
-    assert {name for name, _ in requests} == set(toolset_of(tuple(FAMILIES)).operations), "every tool is tried"
+    assert {name for name, _ in requests} == set(toolset_of(tuple(FAMILIES)).operations), "every tool is called"
     with HttpServer(person, "--realm", "two") as two:
         for name, arguments in requests:
             _, answer = two.ask("POST", f"/v1/tools/{name}", arguments)
@@ -125,9 +125,9 @@ def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person
         assert two.ask("GET", "/sessions")[1] == {"sessions": []}
 
 
-def test_a_session_that_another_realm_refused_is_unchanged(apart: tuple[Person, dict[str, Any]]) -> None:
-    """M30: the same questions in the realm of their own find something, so that the test above could have failed."""
-    person, names = apart
+def test_a_session_that_another_realm_refused_is_unchanged(person_and_names: tuple[Person, dict[str, Any]]) -> None:
+    """M30: the same requests in the right realm succeed, so the test above could have failed."""
+    person, names = person_and_names
     with HttpServer(person, "--realm", "one") as one:
         assert one.ask("GET", f"/sessions/{names['live']}")[1]["message_count"] == 2
         for noun in ("session", "turn", "event"):
@@ -139,9 +139,9 @@ def test_a_session_that_another_realm_refused_is_unchanged(apart: tuple[Person, 
         assert [row["document_id"] for row in history["documents"]] == [names["document"]]
 
 
-def test_a_session_of_another_realm_is_not_found_by_its_id(apart: tuple[Person, dict[str, Any]]) -> None:
+def test_a_session_of_another_realm_is_not_found_by_its_id(person_and_names: tuple[Person, dict[str, Any]]) -> None:
     """M44."""
-    person, names = apart
+    person, names = person_and_names
     surface = SURFACES["cli"](person, "two")
     try:
         with pytest.raises(Refused) as refused:

@@ -1,4 +1,4 @@
-"""The events of a turn, as it runs: in order, to its end, to everybody who listens; a slow reader is told what it missed."""
+"""The events of a running turn reach every subscriber in order; a slow subscriber learns how many it missed."""
 
 import json
 import socket
@@ -39,7 +39,7 @@ def agent(tmp_path: Path) -> Agent:
     return Agent(tmp_path / "agent")
 
 
-def deferred(server: HttpServer, **more: Any) -> str:
+def create_deferred(server: HttpServer, **more: Any) -> str:
     return str(server.ask("POST", "/sessions", {"initial_turn": "deferred", **more})[1]["session_id"])
 
 
@@ -50,12 +50,12 @@ def turn(server: HttpServer, session: str, prompt: str = "hello", **more: Any) -
 
 
 def all_events(server: HttpServer, session: str) -> int:
-    """How many events there were, by the number of the last one: whoever comes back is told how its turn ended."""
+    """The number of the last event: a subscriber that reconnects gets the end of the turn."""
     with server.events(f"/sessions/{session}/events", last_event_id="0") as events:
-        return int(to_the_end(events)[-1]["sequence"])
+        return int(read_to_end(events)[-1]["sequence"])
 
 
-def to_the_end(events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+def read_to_end(events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for event in events:
         found.append(event)
@@ -75,7 +75,7 @@ def check_order(events: list[dict[str, Any]], session: str, first: int = 1) -> N
 
 
 def test_the_caller_gets_the_events_before_the_answer(person: Person) -> None:
-    """M45: by two connections at once, each hears its own turn."""
+    """M45: with two connections at once, each gets the events of its own turn."""
     with RawRpc(person, "--realm", "r") as rpc:
         ran = rpc.result("session/create", prompt="one two", command=["cat"])
         events = rpc.events()
@@ -101,7 +101,7 @@ def test_every_turn_ends_with_one_event(person: Person, command: list[str], end:
 
 
 def test_a_client_that_does_not_read_learns_how_many_events_are_missing(server: HttpServer) -> None:
-    """M46, over TCP: the turn ends although nobody reads, and nothing else is lost."""
+    """M46, over TCP: the turn ends even if the client does not read, and only progress events are dropped."""
     with server.rpc() as slow, server.rpc() as quick:
         session = slow.result("session/create", initial_turn="deferred")["session_id"]
         command = [sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)]
@@ -113,7 +113,7 @@ def test_a_client_that_does_not_read_learns_how_many_events_are_missing(server: 
     heard = [event["sequence"] for event in told if "sequence" in event]
     assert dropped > 0
     assert heard == sorted(set(heard))
-    assert told[-1]["type"] == "turn_completed", "whatever is missing, how it ended is not"
+    assert told[-1]["type"] == "turn_completed", "the end of the turn is never dropped"
     assert len(heard) + dropped == all_events(server, session)
     assert answer["result"]["text"] == "x" * 15_000_000
 
@@ -123,25 +123,25 @@ def test_a_client_that_does_not_read_learns_how_many_events_are_missing(server: 
 
 def test_a_subscriber_gets_every_turn_in_order(server: HttpServer) -> None:
     """M45."""
-    session = deferred(server, command=["cat"])
+    session = create_deferred(server, command=["cat"])
     with server.events(f"/sessions/{session}/events") as events:
         turn(server, session, "first")
-        first = to_the_end(events)
+        first = read_to_end(events)
         check_order(first, session)
         turn(server, session, "second")
-        check_order(to_the_end(events), session, first=len(first) + 1)
+        check_order(read_to_end(events), session, first=len(first) + 1)
         server.ask("DELETE", f"/sessions/{session}")
-        assert list(events) == [], "an archived session has nothing more to tell"
+        assert list(events) == [], "the stream of an archived session ends"
 
 
 def test_a_late_subscriber_gets_the_turn_from_its_beginning(server: HttpServer, agent: Agent) -> None:
-    session = deferred(server, command=agent.command)
+    session = create_deferred(server, command=agent.command)
     with ThreadPoolExecutor() as pool, ExitStack() as readers:
         running = pool.submit(turn, server, session)
         until(agent.begun.exists)
         heard = [readers.enter_context(server.events(f"/sessions/{session}/events")) for _ in range(3)]
         agent.go.touch()
-        streams = [to_the_end(events) for events in heard]
+        streams = [read_to_end(events) for events in heard]
         assert running.result(30)["text"] == "started\nfinished\n"
     assert streams[0] == streams[1] == streams[2]
     check_order(streams[0], session)
@@ -149,35 +149,35 @@ def test_a_late_subscriber_gets_the_turn_from_its_beginning(server: HttpServer, 
 
 def test_a_subscriber_that_reconnects_gets_the_events_that_it_missed(server: HttpServer, agent: Agent) -> None:
     """M46."""
-    session = deferred(server, command=["cat"])
+    session = create_deferred(server, command=["cat"])
     turn(server, session)  # events 1 to 3
     with ThreadPoolExecutor() as pool:
         running = pool.submit(turn, server, session, command=agent.command)
         until(agent.begun.exists)
         with server.events(f"/sessions/{session}/events", last_event_id="1") as events:
             agent.go.touch()
-            heard = to_the_end(events)
+            heard = read_to_end(events)
         running.result(30)
     assert heard[0] == {"session_id": session, "type": "stream_truncated", "dropped": 2}
     check_order(heard[1:], session, first=4)
     last = heard[-1]["sequence"]
     with server.events(f"/sessions/{session}/events", last_event_id=str(last)) as events:
         turn(server, session, command=["cat"])
-        check_order(to_the_end(events), session, first=last + 1)
+        check_order(read_to_end(events), session, first=last + 1)
 
 
 def test_a_subscriber_that_reconnects_after_the_end_gets_the_rest(server: HttpServer) -> None:
-    """Its connection broke off in the middle, and the turn went on without it."""
-    session = deferred(server, command=["cat"])
+    """Its connection broke in the middle of the turn, and the turn continued."""
+    session = create_deferred(server, command=["cat"])
     turn(server, session)
     with server.events(f"/sessions/{session}/events", last_event_id="1") as events:
-        heard = to_the_end(events)
+        heard = read_to_end(events)
     assert [(event["sequence"], event["type"]) for event in heard] == [(2, "text_delta"), (3, "turn_completed")]
 
 
 def test_a_slow_subscriber_learns_exactly_how_many_events_are_missing(server: HttpServer) -> None:
-    """M46: and it never holds up the turn."""
-    session = deferred(server, command=[sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)])
+    """M46: and it never blocks the turn."""
+    session = create_deferred(server, command=[sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)])
     slow = socket.socket()
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     host, port = server.host.split(":")
@@ -195,7 +195,7 @@ def test_a_slow_subscriber_learns_exactly_how_many_events_are_missing(server: Ht
                 break
     slow.close()
     *heard, truncated, end = told
-    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1)), "the beginning, without a gap"
+    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1)), "the first events have no gap"
     assert len(heard) + truncated["dropped"] + 1 == end["sequence"] == all_events(server, session)
 
 
@@ -205,10 +205,10 @@ def test_events_of_an_unknown_session_are_an_error(server: HttpServer, session: 
     assert (status, answer["code"]) in ((404, "SESSION_NOT_FOUND"), (400, "INVALID_PARAMS"))
 
 
-# ---- a turn whose answer is its events
+# ---- a turn that answers with its events
 
 
-def streamed(server: HttpServer, path: str, body: Any) -> tuple[int, list[dict[str, Any]]]:
+def stream_events(server: HttpServer, path: str, body: Any) -> tuple[int, list[dict[str, Any]]]:
     with server.response("POST", path, body, {"accept": "text/event-stream"}) as response:
         if response.status != 200:
             return response.status, [json.loads(response.read())]
@@ -216,31 +216,31 @@ def streamed(server: HttpServer, path: str, body: Any) -> tuple[int, list[dict[s
 
 
 def test_a_turn_may_be_answered_by_its_events(server: HttpServer) -> None:
-    status, events = streamed(server, "/sessions", {"prompt": "hello", "command": ["cat"]})
+    status, events = stream_events(server, "/sessions", {"prompt": "hello", "command": ["cat"]})
     *events, result = events
     assert status == 200
     check_order(events, result["session_id"])
     assert (result["named"], result["text"], result["turns"]) == ("result", "hello", 1)
-    status, [*events, result] = streamed(
+    status, [*events, result] = stream_events(
         server, f"/sessions/{result['session_id']}/messages", {"prompt": "x", "command": ["false"]}
     )
     assert (events[-1]["type"], result["named"], result["code"]) == ("turn_failed", "error", "AGENT_ERROR")
 
 
 def test_a_turn_that_cannot_begin_has_its_own_status(server: HttpServer, agent: Agent) -> None:
-    session = deferred(server, command=agent.command)
+    session = create_deferred(server, command=agent.command)
     with ThreadPoolExecutor() as pool:
         running = pool.submit(turn, server, session)
         until(agent.begun.exists)
-        status, (error,) = streamed(server, f"/sessions/{session}/messages", {"prompt": "me too"})
+        status, (error,) = stream_events(server, f"/sessions/{session}/messages", {"prompt": "me too"})
         agent.go.touch()
         running.result(30)
     assert (status, error["code"]) == (409, "SESSION_BUSY")
-    assert streamed(server, "/sessions", {"prompt": ""})[0] == 400
+    assert stream_events(server, "/sessions", {"prompt": ""})[0] == 400
 
 
 def test_a_turn_continues_when_its_caller_disconnects(server: HttpServer, agent: Agent) -> None:
-    session = deferred(server, command=agent.command)
+    session = create_deferred(server, command=agent.command)
     with server.response(
         "POST", f"/sessions/{session}/messages", {"prompt": "x"}, {"accept": "text/event-stream"}
     ) as response:
@@ -252,7 +252,7 @@ def test_a_turn_continues_when_its_caller_disconnects(server: HttpServer, agent:
 
 
 def test_a_subscription_after_an_unknown_event_is_refused(server: HttpServer) -> None:
-    session = deferred(server, command=["cat"])
+    session = create_deferred(server, command=["cat"])
     turn(server, session)  # events 1 to 3
     status, error = server.ask("GET", f"/sessions/{session}/events", last_event_id="4000")
     assert (status, error["code"], error["details"]) == (410, "STALE_CURSOR", {"newest": 3})

@@ -1,4 +1,4 @@
-"""Damaged logs never raise, and are whole again as soon as their files are."""
+"""Damaged logs never raise, and are read completely as soon as their files are complete."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.contract.source_cases import (
 )
 from tests.golden import NOW, cases, lay_out
 
-CUTS = 8  # places per log where it is cut; the property tests look for others
+CUTS = 8  # places per log where it is cut; the property tests cut elsewhere
 SHUFFLES = 2
 ODDITIES = 5  # times that a fixture is altered
 ODD: list[Any] = [
@@ -55,7 +55,7 @@ def test_a_log_that_was_replaced_by_a_longer_one_is_read_again(case: Path, machi
     assert machine.archive() == whole
 
 
-@pytest.mark.parametrize(  # a log that is only known by its content is none with rubbish in it
+@pytest.mark.parametrize(  # a log that is recognised only by its content is not recognised with rubbish in it
     "name", sorted({case.parent.name for case in cases() if is_lines(case) and not (case / "home" / "named").exists()})
 )
 def test_rubbish_after_a_record_does_not_lose_the_record(name: str, machine: Machine) -> None:
@@ -103,7 +103,7 @@ def test_junk_between_the_bytes_never_raises(case: Path, machine: Machine, seed:
 
 @one_of_each
 def test_odd_values_anywhere_never_raise(case: Path, machine: Machine) -> None:
-    """Every value of a record may be of another type tomorrow."""
+    """Every value of a record may have another type in a later version."""
     chance = random.Random(case.name)
     for _ in range(ODDITIES):
         for log in logs_of(case):
@@ -118,7 +118,7 @@ def test_odd_values_anywhere_never_raise(case: Path, machine: Machine) -> None:
 
 
 def _odd(content: bytes, chance: random.Random) -> bytes:
-    """A document, or lines, with some values replaced by others of any type."""
+    """A document or lines, with some values replaced by values of any type."""
     try:
         return json.dumps(_altered(json.loads(content), chance)).encode()
     except ValueError:
@@ -141,7 +141,7 @@ def _altered(value: Any, chance: random.Random) -> Any:
 
 
 def _make_odd(database: Path, chance: random.Random) -> None:
-    """Change some cells of a database: JSON in them from within, others as a whole."""
+    """Change some cells of a database: values inside JSON cells, and other cells completely."""
     db = sqlite3.connect(database, isolation_level=None)
     db.execute("PRAGMA ignore_check_constraints = ON")
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT NULL")]

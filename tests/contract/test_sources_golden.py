@@ -1,4 +1,4 @@
-"""What the fixtures of every source become, by which ids, and where they are looked for.
+"""The fixtures of every source give the expected archive and ids, and are found in their folders.
 
 A new source brings a folder of fixtures and changes nothing here.
 """
@@ -19,7 +19,7 @@ from tests.golden import cases, lay_out, synced_archive
 VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
 
 
-# ---- what it becomes
+# ---- archives
 
 
 @every_source
@@ -39,7 +39,7 @@ def test_a_fixture_gives_the_expected_archive_with_events_of_its_own_source_only
     reader.close()
 
 
-# ---- whose it is
+# ---- recognition
 
 
 @every_case

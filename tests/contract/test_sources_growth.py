@@ -1,4 +1,4 @@
-"""Logs that are read while they grow or are rewritten become the same as logs that are read in one go."""
+"""Logs that are read while they grow or are rewritten give the same archive as logs that are read at once."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.contract.source_cases import (
 from tests.golden import NAMED, NOW, cases, contents, lay_out, statements
 from tests.logs import Claude, append, write
 
-STATES = 8  # of a document on its way
+STATES = 8  # versions of a growing document
 AGE = re.compile(rf"\b{NOW // 100}\d\d000\b")  # of a log, in milliseconds
 
 
@@ -42,7 +42,7 @@ def test_a_second_sync_reads_nothing_and_writes_nothing(case: Path, machine: Mac
     changes = machine.intake.archive.db.total_changes
     second = machine.sync()
     assert first.bytes > 0
-    assert second.files >= first.files  # now that it knows a project's folder, it may look there too
+    assert second.files >= first.files  # it now knows a project's folder, so it may look there too
     assert (second.files_read, second.bytes, second.events) == (0, 0, 0)
     assert machine.intake.archive.db.total_changes == changes
 
@@ -126,7 +126,7 @@ def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Mach
     for age, log in enumerate(reversed(logs_of(case))):
         machine.write(log, (case / "home" / log).read_bytes(), NOW + age)
     machine.sync()
-    # A record without a time has the age of its log, which is all that may differ.
+    # A record without a time has the file time of its log; only that may differ.
     aged, same = (sorted(AGE.sub(f"{NOW}000", line) for line in lines) for lines in (machine.archive(), whole))
     assert aged == same
 
@@ -156,7 +156,7 @@ def test_a_title_that_is_overwritten_in_the_file_is_read_again(machine: Machine)
     assert '"title": "Owls in gloves"' in machine.archive()[0]
 
 
-# ---- what is rewritten
+# ---- rewritten logs
 
 
 @only_documents
@@ -172,7 +172,7 @@ def test_a_document_that_is_rewritten_at_every_step_gives_the_same_as_one_read_a
 
 
 def _states(content: bytes) -> list[bytes]:
-    """A document on its way: with more and more of its longest list."""
+    """The versions of a growing document, with more and more of its longest list."""
     try:
         document = json.loads(content)
     except ValueError:
@@ -199,7 +199,7 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 @only_databases
 def test_a_database_in_use_is_read_with_its_write_ahead_log(case: Path, machine: Machine, whole: list[str]) -> None:
-    """Its owner has it open all the while, and has checkpointed nothing."""
+    """Its owner still has it open and has not checkpointed it."""
     owners = []
     for log in logs_of(case):
         if log.suffix != ".sql":

@@ -1,4 +1,4 @@
-"""What models are told about the tools: the contracts' schemas, to the letter."""
+"""The tool schemas that models get are exactly those of the contracts."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ SNAPSHOT = Path(__file__).parent / "tool_schemas.json"
 
 
 def test_the_tool_schemas_are_exactly_those_of_the_contracts() -> None:
-    """A change of this file is a change of a contract: it must be meant."""
+    """A change of this file changes a contract: it must be intended."""
     current = {
         tool.name: {
             "title": tool.title,

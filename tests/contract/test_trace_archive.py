@@ -25,8 +25,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
 def test_the_home_has_sessions_of_two_agents_and_ids_that_begin_alike(trace: Trace) -> None:
     assert len(trace.ids) == len(CLAUDE) + 2 + 2
     firsts = [session[0] for session in trace.ids.values()]
-    assert any(firsts.count(letter) == 1 for letter in firsts), "some id is known by its first character"
-    assert any(firsts.count(letter) > 1 for letter in firsts), "and some is not"
+    assert any(firsts.count(letter) == 1 for letter in firsts), "one id is unique by its first character"
+    assert any(firsts.count(letter) > 1 for letter in firsts), "and one is not"
     assert {trace.details(title)["provider"] for title in (NETS, PIER)} == {"claude-code", "codex"}
 
 

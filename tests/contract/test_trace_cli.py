@@ -1,4 +1,4 @@
-"""`recollect trace`: the same answers on the command line, as they are for programs and drawn for people."""
+"""`recollect trace` on the command line: the same answers as JSON for programs, and formatted for people."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
         yield client
 
 
-def shown(trace: Trace, *arguments: str) -> str:
+def stdout_of(trace: Trace, *arguments: str) -> str:
     return trace.person.run("trace", *arguments).stdout
 
 
@@ -45,7 +45,7 @@ def shown(trace: Trace, *arguments: str) -> str:
 
 
 def test_with_json_every_command_prints_the_answer_of_its_tool(trace: Trace) -> None:
-    """To the byte."""
+    """Byte for byte."""
     session, first = trace.ids[NETS], trace.ids[EVERYWHERE]
     cursor = trace.answer("search_event_previews", query="marlinspike", limit=3)["pagination"]["next_cursor"]
     commands = {
@@ -147,26 +147,28 @@ def test_invalid_options_are_a_usage_error(trace: Trace, command: str) -> None:
 
 
 def test_the_output_for_people_shows_matches_and_the_next_command(trace: Trace) -> None:
-    output = shown(trace, "search", "marlinspike")
-    assert UUID.findall(output) == [trace.ids[EVERYWHERE]] * 10, "ids stand whole on their lines"
+    output = stdout_of(trace, "search", "marlinspike")
+    assert UUID.findall(output) == [trace.ids[EVERYWHERE]] * 10, "ids are not wrapped"
     assert "The marlinspike lies in locker 3." in output
     assert "recollect trace event SESSION INDEX" in output
-    first = shown(trace, "search", "gull", "-n", "2")
+    first = stdout_of(trace, "search", "gull", "-n", "2")
     cursor = re.findall(r"More: --cursor (\S+)", first)[0]
-    assert first.splitlines()[:4] != shown(trace, "search", "gull", "-n", "2", "--cursor", cursor).splitlines()[:4]
-    assert shown(trace, "search", "no such words") == "No event contains 'no such words'.\n"
+    assert first.splitlines()[:4] != stdout_of(trace, "search", "gull", "-n", "2", "--cursor", cursor).splitlines()[:4]
+    assert stdout_of(trace, "search", "no such words") == "No event contains 'no such words'.\n"
 
 
 def test_the_output_for_people_shows_an_event_complete(trace: Trace) -> None:
-    assert "anchorlast" in shown(trace, "event", trace.ids[LEDGER], "4")
-    assert 'arguments: {"cmd":"sound --fathoms","workdir":"/home/sam"}' in shown(trace, "event", trace.ids[DEPTHS][:8], "2")
-    assert "exit_code: 101" in shown(trace, "event", trace.ids[DEPTHS], "3")
+    assert "anchorlast" in stdout_of(trace, "event", trace.ids[LEDGER], "4")
+    assert 'arguments: {"cmd":"sound --fathoms","workdir":"/home/sam"}' in stdout_of(
+        trace, "event", trace.ids[DEPTHS][:8], "2"
+    )
+    assert "exit_code: 101" in stdout_of(trace, "event", trace.ids[DEPTHS], "3")
 
 
 def test_the_output_for_people_shows_a_session_and_the_next_command(trace: Trace) -> None:
     session = trace.ids[NETS]
     outlines = {
-        level: shown(trace, "session", session[:8], "--level", level) for level in ("summary", "turns", "steps", "full")
+        level: stdout_of(trace, "session", session[:8], "--level", level) for level in ("summary", "turns", "steps", "full")
     }
     for level, deeper in (("summary", "turns"), ("turns", "steps"), ("steps", "full")):
         assert f"recollect trace session {session} --level {deeper}" in outlines[level]
@@ -175,7 +177,7 @@ def test_the_output_for_people_shows_a_session_and_the_next_command(trace: Trace
     assert all("partial" in outlines[level] and "failed" in outlines[level] for level in ("turns", "steps", "full"))
     assert "Read: net (failed); Bash: mend" in outlines["turns"]
     assert "torn" in outlines["steps"]
-    assert "D1" in shown(trace, "session", trace.ids[RIGGING], "--level", "turns", "--reasoning")
+    assert "D1" in stdout_of(trace, "session", trace.ids[RIGGING], "--level", "turns", "--reasoning")
 
 
 def test_the_output_for_people_says_what_was_cut(trace: Trace) -> None:
@@ -186,17 +188,17 @@ def test_the_output_for_people_says_what_was_cut(trace: Trace) -> None:
 
 
 def test_the_output_for_people_shows_failures_and_their_places(trace: Trace) -> None:
-    nets = shown(trace, "analyze", trace.ids[NETS])
+    nets = stdout_of(trace, "analyze", trace.ids[NETS])
     assert "Score 70 of 100" in nets
     assert [line.split()[:3] for line in nets.splitlines()[1:4]] == [["turn", turn, "failure"] for turn in ("2", "3", "5")]
     assert f"recollect trace session {trace.ids[NETS]} --level steps" in nets
-    assert "loop" in shown(trace, "analyze", trace.ids[CIRCLES])
-    assert "No failures" in shown(trace, "analyze", trace.ids[SCRIPTS])
+    assert "loop" in stdout_of(trace, "analyze", trace.ids[CIRCLES])
+    assert "No failures" in stdout_of(trace, "analyze", trace.ids[SCRIPTS])
 
 
 @pytest.fixture(scope="module")
 def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    """Somebody whose every word has something in it that a terminal would obey."""
+    """A person whose every text contains terminal control sequences."""
     person = Person(tmp_path_factory.mktemp("evil"))
     log = Claude()
     lines = [
@@ -245,7 +247,7 @@ def test_help_names_every_command(person: Person) -> None:
 
 
 def test_a_command_without_any_home_folder_finds_nothing(tmp_path: Path) -> None:
-    """Before anything was ever read."""
+    """Before the first sync."""
     person = Person(tmp_path / "new")
     assert person.json("trace", "search", "anything")["data"] == {"matches": []}
     assert person.run("trace", "session", "0", check=False).returncode == 1

@@ -1,4 +1,4 @@
-"""search_events, the old tool: it still answers, under its old names too, and says what to use instead (A35 to A38)."""
+"""search_events, the deprecated tool: it still works with its old argument names and names its replacement (A35 to A38)."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_pages_show_every_match_once(trace: Trace, limit: int) -> None:
 
 
 def test_the_cursor_of_the_deprecated_tool_does_not_fit_the_new_one(trace: Trace) -> None:
-    """A38: and does not depend on what is shown of a match, nor on the name that the query had."""
+    """A38: it depends neither on the detail level nor on the name of the query argument."""
     new = trace.answer("search_event_previews", query="gull", limit=5)["pagination"]["next_cursor"]
     old = trace.answer(EVENTS, query="gull")["pagination"]["next_cursor"]
     assert trace.error(EVENTS, query="gull", cursor=new)["code"] == "invalid_cursor"
@@ -83,7 +83,7 @@ def test_the_cursor_of_the_deprecated_tool_does_not_fit_the_new_one(trace: Trace
         assert [place(match) for match in matches] == trace.places("gull")[5:10]
 
 
-# ---- what is shown of a match
+# ---- detail levels of a match
 
 
 def test_a_preview_is_that_of_the_new_tool(trace: Trace) -> None:
@@ -94,7 +94,7 @@ def test_a_preview_is_that_of_the_new_tool(trace: Trace) -> None:
 
 
 def test_full_is_the_payload_of_the_event(trace: Trace) -> None:
-    """A37: also of one of 50 KB."""
+    """A37: also for an event of 50 KB."""
     for query in ("marlinspike", "anchormiddle", "Sound the depths", "belay", "tokens: input"):
         matches = trace.answer(EVENTS, query=query, limit=20, detail_level="full")["data"]["matches"]
         assert matches

@@ -1,4 +1,4 @@
-"""get_event_details: one event, whole, by the place it has in its session (A17 to A19)."""
+"""get_event_details: one complete event, by its index in its session (A17 to A19)."""
 
 import json
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def test_an_event_has_the_fields_of_the_contract(trace: Trace) -> None:
 
 
 def test_events_of_different_agents_have_one_form(trace: Trace) -> None:
-    """Every type but notifications, as Codex has them."""
+    """Every type except notifications, from Codex."""
     told = [(event["event_type"], event["payload"]) for event in trace.every_event(DEPTHS)]
     assert told == [
         ("user", {"text": DEPTHS}),
@@ -107,21 +107,21 @@ def test_every_type_of_event_occurs(trace: Trace) -> None:
 
 
 def test_texts_come_back_unchanged(trace: Trace) -> None:
-    """A17: in every script, with every control character, with every blank."""
+    """A17: in every script, with every control character and every blank."""
     for title, texts in ((SCRIPTS, SCRIPT_TEXTS), (SIGNS, SIGN_TEXTS)):
         spoken = [event["payload"]["text"] for event in trace.every_event(title)]
         assert spoken == [title, *texts]
 
 
 def test_arguments_come_back_unchanged(trace: Trace) -> None:
-    """A17: as an object, whatever JSON has to escape in it."""
+    """A17: as an object, whatever JSON must escape in it."""
     assert trace.event(ESCAPES, 1)["payload"] == {"name": "Bash", "arguments": {"command": QUOTED}, **CLAUDE}
     assert trace.event(ESCAPES, 2)["payload"] == {"output": QUOTED, "is_error": False, "call_index": 1}
     assert trace.event(ESCAPES, 3)["payload"] == {"name": "MultiEdit", "arguments": NESTED, **CLAUDE}
 
 
 def test_a_long_event_is_not_cut(trace: Trace) -> None:
-    """A17: a tool's output of 50 KB, and everything else that is long."""
+    """A17: a tool's output of 50 KB, and every other long event."""
     payloads = [event["payload"] for event in trace.every_event(LEDGER)]
     assert payloads[0] == {"text": LEDGER_PROMPT}
     assert [one["text"] for one in (payloads[1], payloads[5], payloads[8])] == [*LEDGER_THOUGHTS]
@@ -132,7 +132,7 @@ def test_a_long_event_is_not_cut(trace: Trace) -> None:
 
 
 def test_a_result_names_the_call_that_it_answers(trace: Trace) -> None:
-    """Also out of order, in a later turn, and of nobody's."""
+    """Also out of order, in a later turn, and without a call."""
     events = trace.every_event(RIGGING)
     call_index_of = {
         event["payload"]["output"]: event["payload"]["call_index"]
@@ -152,7 +152,7 @@ def test_a_failure_has_its_exit_code_if_it_is_known(trace: Trace) -> None:
     ]  # fmt: skip
 
 
-# ---- places
+# ---- indexes
 
 
 def test_a_prefix_opens_the_event_and_shows_the_full_id(trace: Trace) -> None:

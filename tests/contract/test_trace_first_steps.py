@@ -1,4 +1,4 @@
-"""From a string to all that is known of its session."""
+"""The first steps of a user: from a string to its events and its session."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""search_event_previews: every event that holds a string and no other, in order, page by page (A1 to A16).
+"""search_event_previews: exactly the events that contain a string, in order, page by page (A1 to A16).
 
-All of it is asked twice: where everything is looked through, and where an index knows most of it.
+Every test runs twice: with a scan of all events, and with an index of most of them.
 """
 
 import string
@@ -36,24 +36,24 @@ SEARCH = "search_event_previews"
 PREVIEW, PAGE = 300, 15 * KB  # characters of a preview, bytes of ten matches
 
 
-@pytest.fixture(scope="module", params=[serve_archive, serve_indexed_archive], ids=["looked through", "indexed"])
+@pytest.fixture(scope="module", params=[serve_archive, serve_indexed_archive], ids=["scanned", "indexed"])
 def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
     with request.param(tmp_path_factory.mktemp("trace")) as client:
         yield client
 
 
-# ---- what is found
+# ---- matches
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> list[Answer]:
-    """Every event of the home, opened one by one. The same logs have the same ids wherever they are read."""
+    """Every event of the home, opened one by one. The same logs have the same ids in every home."""
     with serve_archive(tmp_path_factory.mktemp("everything")) as trace:
         return [event for title in trace.ids for event in trace.every_event(title)]
 
 
-def holds(event: Answer, query: str) -> bool:
-    """Whether a string stands in an event's text, its tool's name, its arguments as JSON or any text among them."""
+def contains(event: Answer, query: str) -> bool:
+    """Whether a string is in an event's text, its tool's name, its arguments as JSON or any text in them."""
     payload = event["payload"]
     texts = [payload.get("output", payload.get("text", ""))]
     if event["event_type"] == "tool_call":
@@ -97,7 +97,7 @@ def test_a_search_finds_exactly_the_events_that_contain_the_string(
     trace: Trace, everything: list[Answer], queries: list[str]
 ) -> None:
     for query in queries:
-        expected = {place(event) for event in everything if holds(event, query)}
+        expected = {place(event) for event in everything if contains(event, query)}
         matches = trace.places(query)
         assert len(matches) == len(set(matches))
         assert set(matches) == expected, query
@@ -105,7 +105,7 @@ def test_a_search_finds_exactly_the_events_that_contain_the_string(
 
 def test_the_example_queries_find_their_events(everything: list[Answer]) -> None:
     queries_with_events = {
-        kind: [query for query in queries if any(holds(event, query) for event in everything)]
+        kind: [query for query in queries if any(contains(event, query) for event in everything)]
         for kind, queries in QUERIES.items()
     }
     assert queries_with_events == {**QUERIES, "what nothing holds": []}
@@ -134,7 +134,7 @@ def test_every_match_opens(trace: Trace) -> None:
             assert {name: event[name] for name in match if name != "preview"} == {
                 name: match[name] for name in match if name != "preview"
             }
-            assert holds(event, query)
+            assert contains(event, query)
 
 
 def test_nothing_found_is_a_success(trace: Trace) -> None:
@@ -159,7 +159,7 @@ def test_the_hint_names_an_existing_tool(trace: Trace) -> None:
 def test_the_newest_session_comes_first_and_its_events_are_in_order(trace: Trace) -> None:
     places = trace.places("e")
     sessions = [session for session, _ in groupby(places, key=lambda one: one[0])]
-    assert len(sessions) == len(set(sessions)), "a session's matches stand together"
+    assert len(sessions) == len(set(sessions)), "the matches of a session are adjacent"
     assert all(index < later for (one, index), (other, later) in pairwise(places) if one == other)
     begun = [trace.data("get_session_details", session_id=session)["start_time"] for session in sessions]
     assert begun == sorted(begun, reverse=True)
@@ -193,7 +193,7 @@ def test_the_next_page_may_have_another_size_and_another_spelling_of_its_filters
 
 
 def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> None:
-    """A4: neither a newer session nor an older one makes any other match come twice or not at all."""
+    """A4: neither a newer nor an older session makes another match appear twice or not at all."""
 
     def write_gulls(number: int) -> None:
         log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 1_000)
@@ -215,7 +215,7 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
             if len(matches) == 8:
                 write_gulls(next(older))
     assert matches[: len(before)] == before
-    assert len(matches) == len(set(matches)) == len(before) + 3, "and the older one at the end"
+    assert len(matches) == len(set(matches)) == len(before) + 3, "with the matches of the older session at the end"
 
 
 # ---- filters
@@ -225,7 +225,7 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
 def test_an_event_type_may_have_either_spelling(trace: Trace, everything: list[Answer], event_type: str) -> None:
     """A9, A10."""
     query = "o"
-    expected = {place(event) for event in everything if event["event_type"] == event_type and holds(event, query)}
+    expected = {place(event) for event in everything if event["event_type"] == event_type and contains(event, query)}
     assert expected
     camel = "".join(part.capitalize() for part in event_type.split("_"))
     for spelling in (event_type, camel):
@@ -233,7 +233,7 @@ def test_an_event_type_may_have_either_spelling(trace: Trace, everything: list[A
 
 
 def test_a_provider_is_a_filter(trace: Trace) -> None:
-    """A8: also one of which there is nothing here."""
+    """A8: also a provider without sessions here."""
     of = {name: trace.places("gull", provider=name) for name in ("claude-code", "codex", "aider")}
     assert (len(of["claude-code"]), len(of["codex"]), len(of["aider"])) == (GULLS - 2, 2, 0)
     assert sorted(of["claude-code"] + of["codex"]) == sorted(trace.places("gull"))
@@ -259,7 +259,7 @@ def test_filters_are_combined(trace: Trace) -> None:
 
 
 def test_a_preview_is_short_and_shows_the_match(trace: Trace) -> None:
-    """A12: in any script, at any place of however long a text."""
+    """A12: in any script, at any place of a text of any length."""
     queries = [query for queries in QUERIES.values() for query in queries if len(query) <= 200]
     for query in [*queries, *WORST, *(word + sign * 180 for word, sign in WORST.items() if len(sign) == 1)]:
         for match in trace.matches(query):
@@ -269,7 +269,7 @@ def test_a_preview_is_short_and_shows_the_match(trace: Trace) -> None:
 
 
 def test_a_match_at_the_end_of_a_text_with_many_bytes_is_shown(person: Person) -> None:
-    """A12: also where all of the text would be short enough in characters, but not in bytes."""
+    """A12: also if the text is short enough in characters, but not in bytes."""
     log = Claude()
     before, after = "\x01", "\x02"
     texts = [before * count + "knell" + after * count for count in (100, 140, 147, 148, 250, 1_000)]

@@ -1,4 +1,4 @@
-"""What search_event_previews takes and what it refuses: queries, limits, filters and cursors (A2, A3, A6, A7)."""
+"""The queries, limits, filters and cursors that search_event_previews accepts and refuses (A2, A3, A6, A7)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -103,7 +103,7 @@ def test_a_mangled_cursor_is_refused(trace: Trace) -> None:
 
 
 def test_a_cursor_of_another_query_is_refused(trace: Trace) -> None:
-    """A7: of other filters, of another tool, of another family."""
+    """A7: with other filters, for another tool, or for another family."""
     session = trace.ids["Feed the GULL of pier 1"]
     filters = {"query": "gull", "provider": "claude-code", "event_type": "message", "session_id": session}
     cursor = trace.answer(SEARCH, **filters, limit=1)["pagination"]["next_cursor"]

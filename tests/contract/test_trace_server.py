@@ -1,4 +1,4 @@
-"""The server around the trace tools: their wrapper, schemas, deadlines, and a store that breaks (A39, A40, A45)."""
+"""The server around the trace tools: their envelope, schemas, deadlines, and a broken store (A39, A40, A45)."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.logs import Claude, write
 pytestmark = pytest.mark.process
 
 CHARACTERS = 4  # of a token
-ALL_TOOLS = 6_000  # tokens of what a model is told of the tools of all families
+ALL_TOOLS = 6_000  # tokens of the descriptions that a model gets of the tools of all families
 
 
 @pytest.fixture(scope="module")
@@ -35,27 +35,27 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, str]:
-    """Somebody with one session, and its id; nothing that tests do may change them."""
-    person = spoken(Person(tmp_path_factory.mktemp("small")))
-    return person, json.loads(ask(person, "search_event_previews", {"query": "jib"}).text)["data"]["matches"][0][
+    """A person with one session, and its id; no test may change them."""
+    person = sync_one_session(Person(tmp_path_factory.mktemp("small")))
+    return person, json.loads(run_operation(person, "search_event_previews", {"query": "jib"}).text)["data"]["matches"][0][
         "session_id"
     ]
 
 
-def spoken(person: Person) -> Person:
+def sync_one_session(person: Person) -> Person:
     log = Claude()
     write(person.claude_log(log.session), [log.prompt("Trim the jib"), log.says("Trimmed.")])
     person.sync()
     return person
 
 
-def ask(person: Person, tool: str, arguments: Any, **settings: Any) -> Any:
-    """An operation in this process."""
+def run_operation(person: Person, tool: str, arguments: Any, **settings: Any) -> Any:
+    """Run an operation in this process."""
     return OPERATIONS[tool].run(LiveRealm(person.settings(**settings)), arguments, RequestContext.now())
 
 
-def sensible(session: str) -> dict[str, Answer]:
-    """Arguments with which every tool has something to tell."""
+def valid_arguments(session: str) -> dict[str, Answer]:
+    """Arguments with which every tool gives a non-empty answer."""
     return {
         "search_event_previews": {"query": "e"},
         "get_event_details": {"session_id": session, "event_index": 0},
@@ -65,12 +65,12 @@ def sensible(session: str) -> dict[str, Answer]:
     }
 
 
-# ---- the wrapper
+# ---- the envelope
 
 
 def test_every_answer_has_exactly_the_fields_of_the_envelope(trace: Trace) -> None:
-    """A39: what there is nothing of is left out, pages are only where there may be more of them."""
-    asked = sensible(trace.ids[NETS])
+    """A39: empty fields are left out, and only paged answers have pagination."""
+    asked = valid_arguments(trace.ids[NETS])
     keys = {tool: list(trace.answer(tool, **arguments)) for tool, arguments in asked.items()}
     assert keys == {
         "search_event_previews": ["data", "pagination", "hint"],
@@ -84,13 +84,13 @@ def test_every_answer_has_exactly_the_fields_of_the_envelope(trace: Trace) -> No
 
 def test_every_tool_that_a_hint_names_exists(trace: Trace) -> None:
     names = {tool.name for tool in trace.portal.call(trace.client.list_tools).tools}
-    for tool, arguments in sensible(trace.ids[NETS]).items():
+    for tool, arguments in valid_arguments(trace.ids[NETS]).items():
         named = re.findall(r"\b(?:get|search|analyze)_\w+", trace.answer(tool, **arguments).get("hint", ""))
         assert set(named) <= names, tool
 
 
 def test_an_answer_is_the_same_as_text_and_as_object_and_an_error_is_marked(trace: Trace) -> None:
-    """A39: the client checks the first on every call of these tests; here is what it sees."""
+    """A39: the client of these tests checks the first part on every call; this test reads the raw answer."""
     good = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 0})
     bad = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 28})
     assert (good.is_error, bad.is_error) == (False, True)
@@ -109,17 +109,17 @@ def test_an_answer_is_the_same_as_text_and_as_object_and_an_error_is_marked(trac
 
 
 def test_the_same_request_gives_the_same_answer(trace: Trace) -> None:
-    for tool, arguments in sensible(trace.ids[EVERYWHERE]).items():
+    for tool, arguments in valid_arguments(trace.ids[EVERYWHERE]).items():
         assert trace.reply(tool, arguments) == trace.reply(tool, arguments)
 
 
-# ---- what is no proper request
+# ---- invalid requests
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_error_for_an_unknown_argument_names_it(trace: Trace, tool: str) -> None:
     for name in ("nonsense", "Query", "sessionId", "session-id", "limits", ""):
-        error = trace.error(tool, **sensible(trace.ids[NETS])[tool], **{name: "x"})
+        error = trace.error(tool, **valid_arguments(trace.ids[NETS])[tool], **{name: "x"})
         assert (error["code"], error["details"]["parameter"]) == ("invalid_parameter", name)
 
 
@@ -127,14 +127,14 @@ def test_the_error_for_an_unknown_argument_names_it(trace: Trace, tool: str) -> 
 def test_arguments_that_are_not_an_object_are_refused(small: tuple[Person, str], tool: str) -> None:
     person, _ = small
     for arguments in (["query"], "query", 5, True):
-        reply = ask(person, tool, arguments)
+        reply = run_operation(person, tool, arguments)
         error = json.loads(reply.text)["error"]
         assert (reply.is_error, error["code"], error["retryable"]) == (True, "invalid_parameter", False)
         assert error["details"]["reason"] == error["message"]
 
 
 def test_any_message_of_a_client_is_answered(small: tuple[Person, str]) -> None:
-    """And the server goes on: half a character, deep nesting, no arguments at all."""
+    """And the server continues: half a character, deep nesting, no arguments at all."""
     person, session = small
     deep = "[" * 400 + "]" * 400
     with person.mcp() as raw:
@@ -166,7 +166,7 @@ def schemas(trace: Trace) -> dict[str, Answer]:
 
 
 def test_the_tools_declare_their_arguments(schemas: dict[str, Answer]) -> None:
-    """A45: at most eight each, and what is required."""
+    """A45: at most eight each, and the required ones."""
     filters = {"query", "limit", "cursor", "provider", "event_type", "session_id"}
     assert list(schemas) == TOOLS
     assert {name: (set(schema["properties"]), schema["required"]) for name, schema in schemas.items()} == {
@@ -174,7 +174,10 @@ def test_the_tools_declare_their_arguments(schemas: dict[str, Answer]) -> None:
         "get_event_details": ({"session_id", "event_index"}, ["session_id", "event_index"]),
         "get_session_details": ({"session_id", "detail_level", "include_reasoning"}, ["session_id"]),
         "analyze_session": ({"session_id"}, ["session_id"]),
-        "search_events": (filters | {"detail_level"}, []),  # a client that checks would refuse the old name of query
+        "search_events": (
+            filters | {"detail_level"},
+            [],
+        ),  # a client that validates arguments would refuse the old name of query
     }
     assert [name for name in TOOLS if schemas[name].get("additionalProperties") is not False] == ["search_events"]
     assert max(len(schema["properties"]) for schema in schemas.values()) <= 8
@@ -195,7 +198,7 @@ def test_the_schemas_list_enums_defaults_and_maxima(schemas: dict[str, Answer]) 
 
 
 def test_every_argument_is_typed_and_described(schemas: dict[str, Answer]) -> None:
-    """A45: with its default where it may be left out, with its maximum and its size where it has them."""
+    """A45: with its default if it is optional, and with its maximum and its size if it has them."""
     for schema in schemas.values():
         Draft202012Validator.check_schema(schema)
         for name, argument in schema["properties"].items():
@@ -211,7 +214,7 @@ def test_every_argument_is_typed_and_described(schemas: dict[str, Answer]) -> No
 
 
 def test_accepted_arguments_match_the_schemas_of_the_tools(trace: Trace, schemas: dict[str, Answer]) -> None:
-    for tool, arguments in sensible(trace.ids[RIGGING]).items():
+    for tool, arguments in valid_arguments(trace.ids[RIGGING]).items():
         Draft202012Validator(schemas[tool]).validate(arguments)
 
 
@@ -237,7 +240,7 @@ def test_alone_the_family_offers_its_tools_and_names_no_others(small: tuple[Pers
         assert [tool["name"] for tool in raw.request("tools/list")["result"]["tools"]] == TOOLS
         assert raw.request("tools/call", {"name": "list_sessions", "arguments": {}})["error"]["code"] == -32602
     words = set(re.findall(r"\w+", instructions))
-    assert words & set(TOOLS) == set(TOOLS) - {"search_events"}, "the old tool is not recommended"
+    assert words & set(TOOLS) == set(TOOLS) - {"search_events"}, "the deprecated tool is not recommended"
     assert not {other for other in others & words if "_" in other}
 
 
@@ -248,16 +251,16 @@ def test_alone_the_family_offers_its_tools_and_names_no_others(small: tuple[Pers
 def test_a_tool_past_its_deadline_says_so_and_may_be_called_again(small: tuple[Person, str], tool: str) -> None:
     """A40."""
     person, session = small
-    reply = ask(person, tool, sensible(session)[tool], deadline_ms=0)
+    reply = run_operation(person, tool, valid_arguments(session)[tool], deadline_ms=0)
     error = json.loads(reply.text)["error"]
     assert (reply.is_error, error["code"], error["retryable"]) == (True, "search_timeout", True)
-    refused = json.loads(ask(person, tool, {"nonsense": 1}, deadline_ms=0).text)["error"]
-    assert refused["code"] == "invalid_parameter", "what is refused needs no time"
+    refused = json.loads(run_operation(person, tool, {"nonsense": 1}, deadline_ms=0).text)["error"]
+    assert refused["code"] == "invalid_parameter", "a refusal is not subject to the deadline"
 
 
 def test_a_deadline_may_be_set_in_the_environment(person: Person) -> None:
     """A40: by the environment, and by the config of a realm."""
-    spoken(person)
+    sync_one_session(person)
     with connect_trace(person, RECOLLECT_DEADLINE_MS="0") as late:
         timed_out = late.error("search_event_previews", query="jib")
     (person.realm / "config.json").write_text('{"deadline_ms": 0}')
@@ -270,7 +273,7 @@ def test_a_deadline_may_be_set_in_the_environment(person: Person) -> None:
     assert len(matches) == 1
 
 
-# ---- a store that breaks
+# ---- a broken store
 
 
 def overwrite(archive: Path) -> None:
@@ -289,20 +292,20 @@ def replace_by_a_folder(archive: Path) -> None:
 def test_an_archive_that_breaks_under_a_running_server_is_an_internal_error(
     person: Person, breaks: Callable[[Path], None]
 ) -> None:
-    """Every time and for every tool; it may be asked again, and a bad request is refused all the same."""
-    spoken(person)
+    """Every time and for every tool; it may be retried, and a bad request is still refused as such."""
+    sync_one_session(person)
     with connect_trace(person) as trace:
         session = trace.matches("jib")[0]["session_id"]
         breaks(archive_path(person.realm))
-        errors = [trace.error(tool, **arguments) for tool, arguments in sensible(session).items() for _ in range(2)]
+        errors = [trace.error(tool, **arguments) for tool, arguments in valid_arguments(session).items() for _ in range(2)]
         refused = trace.error("search_event_previews", query=" ")
     assert {(error["code"], error["retryable"]) for error in errors} == {("internal_error", True)}
     assert refused["code"] == "invalid_parameter"
 
 
 def test_a_missing_archive_is_empty(person: Person) -> None:
-    """As history has it: a new one begins, and the server fills it with the next sync."""
-    spoken(person)
+    """As in the history tools: a new archive is created, and the next sync fills it."""
+    sync_one_session(person)
     with connect_trace(person) as trace:
         session = trace.matches("jib")[0]["session_id"]
         shutil.rmtree(person.realm)
@@ -316,13 +319,13 @@ def corrupt(folder: Path) -> None:
     (folder / "meta.json").write_text("{")
 
 
-def lose_its_parts(folder: Path) -> None:
+def delete_parts(folder: Path) -> None:
     for path in folder.glob("*.*"):
         if path.name != "meta.json":
             path.unlink()
 
 
-@pytest.mark.parametrize("breaks", [shutil.rmtree, corrupt, lose_its_parts], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("breaks", [shutil.rmtree, corrupt, delete_parts], ids=lambda one: one.__name__)
 def test_a_broken_index_is_not_used(person: Person, breaks: Callable[[Path], None]) -> None:
     """Under a running server, and before one starts."""
     build_ngram_index(sync_first_logs(person))

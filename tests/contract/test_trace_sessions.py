@@ -1,4 +1,4 @@
-"""get_session_details: a session at four depths, each with its size, by its id or a prefix of it (A21 to A32)."""
+"""get_session_details: a session at four levels, each with its size limit, by its id or a prefix (A21 to A32)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -46,11 +46,11 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
         yield client
 
 
-def answered(trace: Trace, title: str, level: str, **more: Any) -> Answer:
+def details_answer(trace: Trace, title: str, level: str, **more: Any) -> Answer:
     return trace.answer(SESSION, session_id=trace.ids[title], detail_level=level, **more)
 
 
-# ---- what a level shows
+# ---- levels
 
 
 def test_the_default_is_a_summary(trace: Trace) -> None:
@@ -70,7 +70,7 @@ def test_the_totals_are_those_of_the_session(trace: Trace) -> None:
     counts = {"total_turns": 6, "total_steps": 6, "total_events": 28, "total_tool_calls": 11, "failed_tool_calls": 4}
     assert {name: stats[name] for name in counts} == counts
     assert stats["duration_ms"] == 27_000
-    assert stats["tokens"]["input_tokens"] == 10 * 14, "of fourteen answers"
+    assert stats["tokens"]["input_tokens"] == 10 * 14, "of all fourteen answers"
     codex = trace.details(DEPTHS)["stats"]["tokens"]
     assert [codex[name] for name in ("input_tokens", "cache_read_tokens", "output_tokens")] == [600, 400, 50]
     assert {level: trace.details(NETS, level)["stats"] == stats for level in LEVELS} == dict.fromkeys(LEVELS, True)
@@ -96,8 +96,8 @@ def test_turns_shows_every_step_in_one_line(trace: Trace) -> None:
 
 
 def test_steps_shortens_only_long_reasoning_and_output(trace: Trace) -> None:
-    """A24: 500 characters are left as they are, of 501 one is too many; what was said and passed is whole."""
-    answer = answered(trace, LEDGER, "steps")
+    """A24: 500 characters stay, 501 are cut; messages and arguments are complete."""
+    answer = details_answer(trace, LEDGER, "steps")
     assert "warnings" not in answer
     (turn,) = answer["data"]["turns"]
     assert turn["user_message"] == LEDGER_PROMPT
@@ -114,7 +114,7 @@ def test_steps_shortens_only_long_reasoning_and_output(trace: Trace) -> None:
 
 def test_full_is_uncut(trace: Trace) -> None:
     """A25."""
-    answer = answered(trace, LEDGER, "full")
+    answer = details_answer(trace, LEDGER, "full")
     assert "warnings" not in answer
     (turn,) = answer["data"]["turns"]
     assert turn["user_message"] == LEDGER_PROMPT
@@ -125,7 +125,7 @@ def test_full_is_uncut(trace: Trace) -> None:
 
 
 def test_full_has_everything_in_the_archive(trace: Trace) -> None:
-    """A25: of every session, every text of every event; but for two that say the same over and over."""
+    """A25: every text of every event of every session, except two repetitive sessions."""
     for title in trace.ids.keys() - {SIXTY, STEPPED}:
         turns = trace.details(title, "full")["turns"]
         steps = [step for turn in turns for step in turn["steps"]]
@@ -138,12 +138,14 @@ def test_full_has_everything_in_the_archive(trace: Trace) -> None:
             *((other["event_type"], other["text"]) for turn in turns for other in turn["other_events"]),
         ]
         events = trace.every_event(title)
-        assert Counter(texts) == Counter(told(event) for event in events if event["event_type"] != "reasoning"), title
+        assert Counter(texts) == Counter(text_of_event(event) for event in events if event["event_type"] != "reasoning"), (
+            title
+        )
         thoughts = [event["payload"]["text"] for event in events if event["event_type"] == "reasoning"]
         assert "\n\n".join(step["reasoning"] for step in steps if step["reasoning"]) == "\n\n".join(thoughts)
 
 
-def told(event: Answer) -> tuple[str, ...]:
+def text_of_event(event: Answer) -> tuple[str, ...]:
     payload = event["payload"]
     match event["event_type"]:
         case "tool_call":
@@ -159,7 +161,7 @@ def told(event: Answer) -> tuple[str, ...]:
 
 def test_turns_shows_reasoning_on_request(trace: Trace) -> None:
     """A27."""
-    plain, thoughtful = (answered(trace, RIGGING, "turns", include_reasoning=wanted) for wanted in (False, True))
+    plain, thoughtful = (details_answer(trace, RIGGING, "turns", include_reasoning=wanted) for wanted in (False, True))
     assert "warnings" not in plain and "warnings" not in thoughtful
     assert plain["data"] == trace.details(RIGGING, "turns")
     shown = [[step.get("reasoning") for step in turn["steps"]] for turn in thoughtful["data"]["turns"]]
@@ -173,7 +175,7 @@ def test_turns_shows_reasoning_on_request(trace: Trace) -> None:
 @pytest.mark.parametrize("level", ["summary", "steps", "full"])
 def test_other_levels_ignore_a_request_for_reasoning_with_a_warning(trace: Trace, level: str) -> None:
     """A27."""
-    plain, wished = (answered(trace, RIGGING, level, include_reasoning=wanted) for wanted in (False, True))
+    plain, wished = (details_answer(trace, RIGGING, level, include_reasoning=wanted) for wanted in (False, True))
     assert wished["data"] == plain["data"]
     assert "warnings" not in plain
     (warning,) = wished["warnings"]
@@ -197,79 +199,79 @@ def test_an_unknown_level_is_refused(trace: Trace, level: Any) -> None:
 # ---- sizes
 
 
-def warned(level: str) -> str:
+def size_warning(level: str) -> str:
     return f"Response truncated to {BUDGET_KB[level]} KB"
 
 
 @pytest.mark.parametrize("level", BUDGET_KB)
 def test_no_answer_is_larger_than_its_level_allows(trace: Trace, level: str) -> None:
-    """A22, A23, A28: and where something is missing, a warning says so, else none does."""
+    """A22, A23, A28: a warning says that something is missing, exactly if it is."""
     for title in trace.ids:
         for wish in {"turns": (False, True)}.get(level, (False,)):
-            answer = answered(trace, title, level, include_reasoning=wish)
+            answer = details_answer(trace, title, level, include_reasoning=wish)
             assert size(answer) <= BUDGET_KB[level] * KB
-            assert answer["data"]["stats"] == trace.details(title, "full")["stats"], "totals are of the whole session"
-            is_cut = warned(level) in answer.get("warnings", [])
+            assert answer["data"]["stats"] == trace.details(title, "full")["stats"], "totals count the complete session"
+            is_cut = size_warning(level) in answer.get("warnings", [])
             assert is_cut or "warnings" not in answer
             assert is_cut or len(answer["data"]["turns"]) == answer["data"]["stats"]["total_turns"]
 
 
 def test_steps_that_fit_are_complete(trace: Trace) -> None:
-    """A24, A28: what `full` shows, with thoughts and outputs cut, is what `steps` shows, unless that is too large."""
+    """A24, A28: `steps` shows what `full` shows, with reasoning and output cut, unless that is too large."""
     complete_titles = set()
     for title in trace.ids:
-        expected = answered(trace, title, "full")
+        expected = details_answer(trace, title, "full")
         expected["data"]["detail_level"] = "steps"
         for turn in expected["data"]["turns"]:
             del turn["other_events"]
             for step in turn["steps"]:
-                step["reasoning"] = shortened(step["reasoning"])
+                step["reasoning"] = shorten(step["reasoning"])
                 for tool in step["tools"]:
-                    tool["output"] = shortened(tool["output"])
-        answer = answered(trace, title, "steps")
+                    tool["output"] = shorten(tool["output"])
+        answer = details_answer(trace, title, "steps")
         if size(expected) <= 100 * KB:
             complete_titles.add(title)
             assert answer == expected
         else:
-            assert warned("steps") in answer["warnings"]
+            assert size_warning("steps") in answer["warnings"]
             assert 50 * KB <= size(answer) <= 100 * KB
     assert complete_titles == trace.ids.keys() - {SIXTY, STEPPED, HEAVY, WORST_TITLE}
 
 
-def shortened(text: str | None) -> str | None:
+def shorten(text: str | None) -> str | None:
     return text if text is None or len(text) <= SHORT else text[: SHORT - 1] + "…"
 
 
 def test_a_session_of_sixty_turns_keeps_its_beginning_and_its_end(trace: Trace) -> None:
     """A28."""
-    answer = answered(trace, SIXTY, "summary")
-    assert answer["warnings"][0] == warned("summary")
+    answer = details_answer(trace, SIXTY, "summary")
+    assert answer["warnings"][0] == size_warning("summary")
     indexes = [turn["turn_index"] for turn in answer["data"]["turns"]]
     assert (indexes[0], indexes[-1]) == (0, 59)
     assert indexes == sorted(set(indexes))
     assert answer["data"]["stats"]["total_turns"] == 60
     for level in ("turns", "steps"):
-        assert warned(level) in answered(trace, SIXTY, level)["warnings"]
+        assert size_warning(level) in details_answer(trace, SIXTY, level)["warnings"]
 
 
 @pytest.mark.parametrize("level", ["turns", "steps"])
 def test_a_turn_of_three_hundred_steps_keeps_its_beginning_and_its_end(trace: Trace, level: str) -> None:
-    """A28: and still says that there were three hundred."""
-    answer = answered(trace, STEPPED, level)
-    assert answer["warnings"][0] == warned(level)
+    """A28: and still gives the total of three hundred."""
+    answer = details_answer(trace, STEPPED, level)
+    assert answer["warnings"][0] == size_warning(level)
     (turn,) = answer["data"]["turns"]
     assert turn["step_count"] == answer["data"]["stats"]["total_steps"] == 300
     indexes = [step["step_index"] for step in turn["steps"]]
     assert (indexes[0], indexes[-1]) == (0, 299)
     assert indexes == sorted(set(indexes))
     assert len(indexes) + turn["steps_left_out"] == 300
-    assert size(answer) > BUDGET_KB[level] * KB * 0.9, "no more was left out than had to be"
+    assert size(answer) > BUDGET_KB[level] * KB * 0.9, "no more was left out than necessary"
 
 
 def test_a_session_of_long_words_is_cut_in_all_its_turns(trace: Trace) -> None:
     """A28."""
-    answer = answered(trace, HEAVY, "steps")
-    assert answer["warnings"] == [warned("steps")]
+    answer = details_answer(trace, HEAVY, "steps")
+    assert answer["warnings"] == [size_warning("steps")]
     turns = answer["data"]["turns"]
     assert [turn["turn_index"] for turn in turns] == [*range(40)]
     assert all(turn["steps"][0]["message"].startswith(f"saga {place}: 波") for place, turn in enumerate(turns))
@@ -284,9 +286,9 @@ def test_a_giant_turn_hides_neither_the_beginning_nor_the_end_of_a_session(perso
     person.sync()
     with connect_trace(person) as trace:
         (title,) = trace.ids
-        answers = {level: answered(trace, title, level) for level in ("turns", "steps")}
+        answers = {level: details_answer(trace, title, level) for level in ("turns", "steps")}
     for level, answer in answers.items():
-        assert warned(level) in answer["warnings"]
+        assert size_warning(level) in answer["warnings"]
         shown = {turn["turn_index"]: turn for turn in answer["data"]["turns"]}
         assert shown.keys() >= {0, 9}, level
         assert shown.get(giant, {"step_count": 300})["step_count"] == 300
@@ -313,22 +315,22 @@ def test_an_answer_of_exactly_the_maximum_size_is_complete_and_one_byte_more_is_
         room = max_size - size(answer_with_extra(trace, 1, 0))
         exact, over = answer_with_extra(trace, 2, room), answer_with_extra(trace, 3, room + 1)
     assert (size(exact), "warnings" in exact) == (max_size, False)
-    assert over["warnings"] == [warned(level)]
+    assert over["warnings"] == [size_warning(level)]
     assert size(over) <= max_size
 
 
-# ---- naming a session
+# ---- session ids and prefixes
 
 
 def alike(trace: Trace) -> tuple[str, list[str]]:
-    """A first character that just two ids have, and those ids."""
+    """A first character that exactly two ids have, and those ids."""
     firsts = Counter(session[0] for session in trace.ids.values())
     letter = next(letter for letter, count in firsts.items() if count == 2)
     return letter, sorted(session for session in trace.ids.values() if session[0] == letter)
 
 
 def test_a_session_may_be_given_by_its_id_or_any_unique_prefix(trace: Trace) -> None:
-    """A29, A30: from one character on, in any case; the whole id comes back."""
+    """A29, A30: from one character on, in any case; the answer has the full id."""
     firsts = Counter(session[0] for session in trace.ids.values())
     session = next(session for session in trace.ids.values() if firsts[session[0]] == 1)
     expected = trace.data(SESSION, session_id=session)
@@ -351,7 +353,7 @@ def test_a_prefix_of_several_ids_is_refused_with_a_list_of_them(trace: Trace, to
 
 
 def test_a_prefix_of_no_id_is_not_found(trace: Trace) -> None:
-    """A32: also what can be no prefix of a UUID, and ids that other families gave to other things."""
+    """A32: also text that cannot be a prefix of a UUID, and ids of other things in other families."""
     session = trace.ids[NETS]
     journey = trace.result("get_or_create_journey", {}).structured_content["journey_id"]
     others = [session[:-1] + ("0" if session[-1] != "0" else "1"), session + "0", session + "-", session.replace("-", "")]

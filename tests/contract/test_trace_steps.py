@@ -1,4 +1,4 @@
-"""What a step is, how a turn came out, and what analyze_session noticed (A33, A34, A41)."""
+"""Steps, outcomes of turns, and the insights of analyze_session (A33, A34, A41)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from tests.contract.trace_client import Answer, Trace
 
 pytestmark = pytest.mark.process
 
-Told = tuple[str | None, str | None, list[tuple[str, str, str | None]], str]  # thoughts, words, tools, status
+StepTuple = tuple[str | None, str | None, list[tuple[str, str, str | None]], str]  # reasoning, message, tools, status
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
 # ---- steps
 
 
-def told(step: Answer) -> Told:
+def step_tuple(step: Answer) -> StepTuple:
     tools = [(tool["name"], tool["status"], tool["output"]) for tool in step["tools"]]
     return step["reasoning"], step["message"], tools, step["status"]
 
@@ -31,7 +31,7 @@ def bash(status: str, output: str | None) -> tuple[str, str, str | None]:
     return "Bash", status, output
 
 
-STEPS: dict[str, list[Told]] = {
+STEPS: dict[str, list[StepTuple]] = {
     RIGGING: [("A1", "A2", [bash("done", "A3")], "done"), (None, "A4", [], "done")],
     "thought after words": [(None, "B1", [], "done"), ("B2", "B3", [], "done")],
     "thought after a tool": [(None, None, [bash("done", "C1")], "done"), ("C2", "C3", [], "done")],
@@ -48,9 +48,9 @@ STEPS: dict[str, list[Told]] = {
 
 @pytest.mark.parametrize("level", ["steps", "full"])
 def test_a_step_is_reasoning_then_text_then_tools(trace: Trace, level: str) -> None:
-    """A second message begins a step, and so do thoughts after anything else; results are with their calls."""
+    """A second message begins a step, and so does reasoning after anything else; results are with their calls."""
     turns = trace.details(RIGGING, level)["turns"]
-    assert {turn["user_message"]: [told(step) for step in turn["steps"]] for turn in turns} == STEPS
+    assert {turn["user_message"]: [step_tuple(step) for step in turn["steps"]] for turn in turns} == STEPS
     for turn in turns:
         assert [step["step_index"] for step in turn["steps"]] == [*range(turn["step_count"])]
 
@@ -77,7 +77,7 @@ def test_a_tool_has_the_indexes_of_its_call_and_its_result(trace: Trace) -> None
 
 
 def test_tokens_are_counted_in_the_step_that_used_them(trace: Trace) -> None:
-    """Every answer of this log cost 115 tokens."""
+    """Every answer of this log uses 115 tokens."""
     spent = [[step["tokens"] for step in turn["steps"]] for turn in trace.details(RIGGING, "turns")["turns"]]
     assert spent == [[345, 115], [115, 230], [115, 230], [345], [460], [230], [115], [230], [230], [115], []]
     (turn,) = trace.details(DEPTHS, "turns")["turns"]
@@ -94,7 +94,7 @@ def test_a_tool_that_ended_with_a_code_has_failed(trace: Trace) -> None:
 
 
 def test_the_outcome_of_a_turn_is_the_outcome_of_its_tools(trace: Trace) -> None:
-    """A33: without a failed tool it is a success, with some partial, with nothing else failed."""
+    """A33: success without a failed tool, partial with some failed, failed with only failed tools."""
     for level in ("turns", "steps", "full"):
         outcomes = [turn["outcome"] for turn in trace.details(NETS, level)["turns"]]
         assert outcomes == ["success", "success", "partial", "failed", "success", "partial"]
@@ -136,18 +136,18 @@ def analysis(trace: Trace, title: str) -> Any:
     return answer
 
 
-def noticed(trace: Trace, title: str) -> list[tuple[str, int]]:
+def insights_of(trace: Trace, title: str) -> list[tuple[str, int]]:
     return [(insight["kind"], insight["turn_index"]) for insight in analysis(trace, title)["insights"]]
 
 
 def test_failures_are_reported_in_their_turns(trace: Trace) -> None:
-    assert noticed(trace, NETS) == [("failure", 2), ("failure", 3), ("failure", 5)]
-    assert noticed(trace, DEPTHS) == [("failure", 0)]
+    assert insights_of(trace, NETS) == [("failure", 2), ("failure", 3), ("failure", 5)]
+    assert insights_of(trace, DEPTHS) == [("failure", 0)]
 
 
 def test_the_same_tools_in_three_consecutive_turns_are_a_loop(trace: Trace) -> None:
-    """Two are none, five are one."""
-    assert noticed(trace, CIRCLES) == [("loop", 4), ("loop", 8)]
+    """Two turns are not a loop, and five are one loop."""
+    assert insights_of(trace, CIRCLES) == [("loop", 4), ("loop", 8)]
 
 
 def test_other_tools_another_order_or_a_pause_are_not_a_loop(trace: Trace) -> None:
@@ -155,8 +155,8 @@ def test_other_tools_another_order_or_a_pause_are_not_a_loop(trace: Trace) -> No
 
 
 def test_a_tool_over_ten_seconds_is_a_bottleneck(trace: Trace) -> None:
-    """Twelve seconds are, and ten and a millisecond; exactly ten are not, nor is what never ended."""
-    assert noticed(trace, TIDE) == [("bottleneck", 0), ("bottleneck", 2)]
+    """Twelve seconds count, and so do ten and a millisecond; exactly ten do not, and a call without an end does not."""
+    assert insights_of(trace, TIDE) == [("bottleneck", 0), ("bottleneck", 2)]
     slow = analysis(trace, TIDE)["insights"]
     assert [(insight["tool"], insight["duration_ms"]) for insight in slow] == [("Sluice", 12_000), ("Gate", 10_001)]
 
@@ -174,8 +174,8 @@ def test_events_of_insights_can_be_opened(trace: Trace) -> None:
 def test_a_session_without_insight_scores_a_hundred_and_any_other_less(trace: Trace) -> None:
     scores = {title: analysis(trace, title)["score"] for title in trace.ids}
     assert {title for title, score in scores.items() if score == 100} == {
-        title for title in trace.ids if not noticed(trace, title)
+        title for title in trace.ids if not insights_of(trace, title)
     }
     assert scores[SCRIPTS] == 100
     assert 0 < scores[NETS] < 100
-    assert scores[STORM] == 0, "however much is noticed, not less than nothing"
+    assert scores[STORM] == 0, "a score is never negative"

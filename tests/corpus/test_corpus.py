@@ -1,4 +1,4 @@
-"""Hundreds of real sessions: all of them can be read, and what a person sees in the raw logs is what is stored."""
+"""Hundreds of real sessions: all can be read, and the archive has what a person sees in the raw logs."""
 
 import csv
 import os
@@ -54,7 +54,7 @@ PROMPTS = {
 
 
 class Realm:
-    """The real sessions laid out as in a home folder, and a realm that has read them."""
+    """A home folder with the real sessions, and a realm that has read them."""
 
     def __init__(self, folder: Path, corpus: Path) -> None:
         self.home = folder / "home"
@@ -66,12 +66,12 @@ class Realm:
         self.sessions = self.reader.sessions_overlapping(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
 
     def log(self, name: str) -> Path:
-        """Where a file of the corpus lies: `claude/…` or `codex/…`."""
+        """The path of a file of the corpus: `claude/…` or `codex/…`."""
         provider, _, rest = name.partition("/")
         return self.home / HOMES[provider] / rest
 
     def session(self, name: str) -> SessionRow:
-        """The session of a log; those of its sub-agents are named after it."""
+        """The session of a log; the names of its sub-agents' sessions begin with its name."""
         return min((row for row in self.sessions if row.path == str(self.log(name))), key=lambda row: len(row.native_id))
 
     def tally(self, name: str) -> Counter[str]:
@@ -90,7 +90,7 @@ def realm(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Re
 
 @pytest.fixture(scope="module")
 def real(corpus: Path) -> list[str]:
-    """The names of the logs that are neither made up nor trimmed."""
+    """The names of the logs that are neither invented nor trimmed."""
     with Path(os.environ["RECOLLECT_CORPUS"], "INDEX.tsv").open(encoding="utf-8", newline="") as index:
         rows = list(csv.DictReader(index, delimiter="\t", quoting=csv.QUOTE_NONE))
     return [row["path"] for row in rows if row["provider"] in HOMES and row["kind"] == "real"]
@@ -122,7 +122,7 @@ def test_every_line_becomes_something(realm: Realm, real: list[str], provider: s
 
 
 def _silent_lines(log: Path, source: Source) -> list[int]:
-    """The numbers of the lines that neither are blank nor say anything."""
+    """The numbers of the lines that are not blank and give no entry."""
     format = source.formats[0]
     assert isinstance(format, Lines)
     decoder = msgspec.json.Decoder(format.shape)
@@ -155,7 +155,7 @@ def test_almost_nothing_is_unknown(realm: Realm, real: list[str], provider: str)
     assert unknown < lines * UNKNOWN
 
 
-# ---- what is stored is what was said
+# ---- the archive agrees with the raw logs
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -231,7 +231,7 @@ def test_a_session_that_grew_gives_the_same_as_its_last_state(corpus: Path, prov
 
 
 def _after(folder: Path, log: Path, states: list[Path]) -> list[str]:
-    """What a realm holds when one log has had these states, each followed by a sync."""
+    """The archive of a realm after one log had these states, each followed by a sync."""
     home = folder / "home"
     (home / log).parent.mkdir(parents=True)
     with Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(home)}) as intake:

@@ -1,4 +1,4 @@
-"""Fifty real turns whose observations a person judged to be true and useful: they still are what they were."""
+"""Fifty real turns still give the observations that a person judged true and useful."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every provider of the corpus: its files are recognised by what is in them, read to the last line, and read once."""
+"""The files of every provider of the corpus are recognised by content, read to the last line, and read once."""
 
 import csv
 import json
@@ -55,16 +55,16 @@ PROVIDERS = {  # of the corpus, and the source that reads them
     "visualstudio-copilot": "visualstudio-copilot",
     "zed": "zed",
 }
-NO_LOGS = {"codex-tui-log"}  # debug output of a terminal, but for one file that is a rollout
+NO_LOGS = {"codex-tui-log"}  # debug output of a terminal, except one file that is a rollout
 NO_SESSIONS = {"omnigent", "zed"}  # single records, and an empty database
-STRANGERS = {"aider/Aider-AI_aider/chat-transcript-css.md"}  # a page of their website, made from a chat
-UNKNOWN = 0.01  # of what is said in real sessions, at most
+STRANGERS = {"aider/Aider-AI_aider/chat-transcript-css.md"}  # a page of their website, generated from a chat
+UNKNOWN = 0.01  # of the entries of real sessions, at most
 
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 
 class Reading:
-    """One provider's files, named to a realm of their own."""
+    """The files of one provider, synced by name into their own realm."""
 
     def __init__(self, files: Path, folder: Path) -> None:
         self.files = files
@@ -73,7 +73,7 @@ class Reading:
         self.reader = Reader(self.intake.archive.path)
 
     def tally(self, path: str) -> Counter[str] | None:
-        """What a file was made of; None of one that is read as a part of another."""
+        """The tally of a file; None for a file that is read as a part of another."""
         cursor = self.intake.archive.cursor(path)
         if cursor is None:
             return None
@@ -160,7 +160,7 @@ def test_the_tally_accounts_for_every_record(readings: dict[str, Reading], provi
 
 
 def _units(path: Path) -> int:
-    """How many things a file says, counted without knowing its format: lines, items of its longest list, messages."""
+    """The number of records in a file, counted without knowing its format: lines, items of its longest list, messages."""
     content = path.read_bytes()
     if content.startswith(b"SQLite format 3\0") or path.suffix == ".md":
         return 0
@@ -171,7 +171,7 @@ def _units(path: Path) -> int:
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
-    """The lists of messages in a document: not what lies deeper, inside a message."""
+    """The lists of messages in a document, without lists inside a message."""
     if isinstance(value, dict):
         for item in value.values():
             if isinstance(item, list) and item and all(isinstance(part, dict) for part in item):

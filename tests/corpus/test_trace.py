@@ -1,4 +1,4 @@
-"""The trace tools over hundreds of real sessions: their sizes, their matches, and what a scan of every event says."""
+"""The trace tools over hundreds of real sessions: their sizes, and their matches compared with a scan of every event."""
 
 import json
 import random
@@ -26,11 +26,11 @@ BUDGET_KB = {"summary": 10, "turns": 30, "steps": 100}
 KB = 1_024
 PREVIEW, PAGE = 300, 15 * KB
 STRINGS = 20
-MOST = 400  # matches of a string that are looked at one by one
+MOST = 400  # matches of a string that are checked one by one
 
 
 class Home:
-    """The real sessions laid out as in a home folder, read, and the index of pieces made of them."""
+    """A home folder with the real sessions, synced, with their n-gram index."""
 
     def __init__(self, folder: Path, corpus: Path) -> None:
         self.person = Person(folder)
@@ -44,10 +44,10 @@ class Home:
         self.reader = Reader(archive_path(self.person.realm))
         self.sessions = {row.key: row for row in self.reader.all_sessions() if row.event_count}
         rows = (row for chunk in self.reader.events_to_index(0, len(KINDS)) for row in chunk)
-        self.events: list[tuple[EventRow, str]] = [(event, folded(event)) for event, *_ in rows]
+        self.events: list[tuple[EventRow, str]] = [(event, folded_text(event)) for event, *_ in rows]
 
     def ask(self, tool: str, **arguments: Any) -> tuple[Any, int]:
-        """A tool's answer, and the bytes of it."""
+        """A tool's answer, and its size in bytes."""
         reply = OPERATIONS[tool].run(self.realm, arguments, RequestContext.now())
         assert not reply.is_error, (arguments, reply.text)
         return json.loads(reply.text), len(reply.text.encode())
@@ -64,16 +64,16 @@ class Home:
             cursor = {"cursor": answer["pagination"]["next_cursor"]}
         return places
 
-    def scanned(self, query: str) -> list[tuple[str, int]]:
-        """The same by looking at every event."""
+    def scan(self, query: str) -> list[tuple[str, int]]:
+        """The same places, by a scan of every event."""
         wanted = query.casefold()
         held = [event for event, text in self.events if wanted in text]
         held.sort(key=lambda event: (-self.sessions[event.session].started_at, event.session, event.seq))
         return [(uuid_of(self.sessions[event.session]), event.seq) for event in held]
 
 
-def folded(event: EventRow) -> str:
-    """All that an event says; of a call its tool's name, its arguments, and every text among them as it is."""
+def folded_text(event: EventRow) -> str:
+    """The case-folded text of an event; for a call its tool's name, its arguments, and every text in them."""
     if event.kind is not Kind.TOOL_CALL:
         return event.text().casefold()
     parts = [event.tool or "tool", *texts_in(event.arguments())]
@@ -92,7 +92,7 @@ def home(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hom
     home.reader.close()
 
 
-# ---- a session at four depths
+# ---- a session at four levels
 
 
 def test_sessions_of_about_twenty_turns_are_shown_within_their_sizes(home: Home) -> None:
@@ -109,7 +109,7 @@ def test_sessions_of_about_twenty_turns_are_shown_within_their_sizes(home: Home)
 
 
 def test_every_session_is_shown_within_its_sizes(home: Home) -> None:
-    """A28: whatever its turns are like; something of it is always shown, and a warning says if it is not all."""
+    """A28: for any turns, something is always shown, and a warning says if it is not everything."""
     for session in home.sessions.values():
         for level, max_kb in BUDGET_KB.items():
             answer, size = home.ask("get_session_details", session_id=uuid_of(session), detail_level=level)
@@ -121,7 +121,7 @@ def test_every_session_is_shown_within_its_sizes(home: Home) -> None:
 
 
 def test_every_session_is_shown_in_full(home: Home) -> None:
-    """A25: every event is in one place of it."""
+    """A25: every event is in exactly one place."""
     for session in home.sessions.values():
         answer, _ = home.ask("get_session_details", session_id=uuid_of(session), detail_level="full")
         assert "warnings" not in answer
@@ -151,7 +151,7 @@ def test_every_session_is_analyzed(home: Home) -> None:
 
 
 def substrings(home: Home) -> list[str]:
-    """Strings that stand somewhere in real events, wherever in a word they begin and end."""
+    """Strings from real events; they may begin and end anywhere in a word."""
     chance = random.Random(3)
     strings: list[str] = []
     while len(strings) < STRINGS:
@@ -165,9 +165,9 @@ def substrings(home: Home) -> list[str]:
 
 
 def test_a_search_finds_the_same_as_a_scan_of_every_event(home: Home) -> None:
-    """A1, A4: in the same order; of common strings the first few hundred."""
+    """A1, A4: in the same order; for common strings the first few hundred."""
     for string in substrings(home):
-        wanted = home.scanned(string)
+        wanted = home.scan(string)
         assert wanted
         assert home.places(string, MOST) == wanted[:MOST], string
 

@@ -1,4 +1,4 @@
-"""Whatever a log holds and however it comes, reading it never fails, and in pieces it is the same as whole."""
+"""Reading a log never fails, whatever it contains; reading it in pieces gives the same as reading it at once."""
 
 import json
 import os
@@ -80,7 +80,7 @@ class Inbox:
         assert (report.files, report.unreadable) == (1, [])
 
     def count(self, text: str) -> int:
-        """How many events say this."""
+        """The number of events with this text."""
         reader = Reader(self.intake.archive.path)
         found = [event for rows in reader.events_to_index(0, len(SEARCHABLE)) for event, *_ in rows if event.text() == text]
         reader.close()
@@ -102,7 +102,7 @@ anything = st.recursive(
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to every value inside a value."""
+    """The path to every value inside a value."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in parts:
         yield (*path, name)
@@ -184,7 +184,7 @@ def test_a_repeated_record_is_one_event_even_if_its_id_is_used_for_another_text(
 
 
 def archive_after(log: Path, pieces: Iterable[bytes]) -> list[str]:
-    """What a realm holds after a log has come in these pieces, each followed by a sync."""
+    """The archive of a realm after a log was written in these pieces, each followed by a sync."""
     with TemporaryDirectory() as folder:
         home, realm = Path(folder, "home"), Path(folder, "realm")
         (home / log).parent.mkdir(parents=True)

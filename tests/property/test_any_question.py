@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever sessions there are: a scope never leaks, and paging shows every session exactly once."""
+"""For any sessions and any query: a scope never leaks, and paging shows every session exactly once."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ sessions = st.lists(st.lists(turns, min_size=1, max_size=3), min_size=2, max_siz
 
 
 class Asker:
-    """A realm over some sessions, asked as a client asks, without the client."""
+    """A realm with some sessions, whose operations are called directly instead of by a client."""
 
     def __init__(self, folder: Path) -> None:
         self.realm = LiveRealm(Settings(home=folder))
@@ -58,7 +58,7 @@ def _name(number: int) -> str:
     return f"{number:08x}-1111-4111-8111-111111111111"
 
 
-def _told(number: int, exchanges: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
+def _lines(number: int, exchanges: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
     claude = Claude(_name(number), start=number * 100)
     return [
         record
@@ -75,7 +75,7 @@ def _told(number: int, exchanges: list[tuple[str, str, str]]) -> list[dict[str, 
 @few
 @given(exchanges=sessions, query=words, kinds=st.none() | st.lists(st.sampled_from(SEARCHABLE), min_size=1))
 def test_a_scope_never_leaks(exchanges: Any, query: str, kinds: Any) -> None:
-    with asker([_told(number, session) for number, session in enumerate(exchanges, 1)]) as ask:
+    with asker([_lines(number, session) for number, session in enumerate(exchanges, 1)]) as ask:
         for within in (*ask.sessions(), *ask.turns()):
             answer = ask.data("search_sessions", query=query, within_id=within, event_types=kinds, n_hits=50)
             scope = within.partition(":")[0]
@@ -86,7 +86,7 @@ def test_a_scope_never_leaks(exchanges: Any, query: str, kinds: Any) -> None:
 @few
 @given(said=sessions, query=words)
 def test_the_hits_of_a_scope_are_those_of_its_parts(said: Any, query: str) -> None:
-    with asker([_told(number, told) for number, told in enumerate(said, 1)]) as ask:
+    with asker([_lines(number, told) for number, told in enumerate(said, 1)]) as ask:
 
         def hits(within: str | None) -> set[str]:
             found = ask.data("search_sessions", query=query, within_id=within, event_types=list(SEARCHABLE), n_hits=50)

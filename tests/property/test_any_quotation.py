@@ -1,4 +1,4 @@
-"""Whatever a transcript says, it never acts on a terminal, never hides, and never passes for a line of ours."""
+"""No text of a transcript acts on a terminal, is hidden, or can be mistaken for a line of Recollect."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def row(text: str, other: str) -> ObservationRow:
 
 
 def labels(text: str) -> list[str]:
-    """The labels of our own lines, in order."""
+    """The labels of Recollect's own lines, in order."""
     return re.findall(r"^(?:\*\*[A-Z][\w ]*:\*\*|##+ |Retrieved)", text, re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Whatever string is sought in whatever sessions: every event that holds it is found, in order, however far the index is."""
+"""For any string and any sessions: every event that contains it is found, in order, however far the index is."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,8 +48,8 @@ def archive(sessions_of_exchanges: list[list[tuple[str, str, str, str]]]) -> Ite
         reader.close()
 
 
-def held(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
-    """Where a string is, by looking at every text and every argument."""
+def scan(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
+    """The positions of a string, by a scan of every text and every argument."""
     rows = [row for chunk in reader.events_to_index(0, len(KINDS)) for row in chunk]
     places = [
         (started, event.session, event.seq)
@@ -61,8 +61,8 @@ def held(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
     return sorted(places, key=lambda place: (-place[0], place[1], place[2]))
 
 
-def known(realm: Path, reader: Reader, share: float) -> NgramCoverage:
-    """An index that knows a share of the events."""
+def partial_index(realm: Path, reader: Reader, share: float) -> NgramCoverage:
+    """An index with a share of the events."""
     rows = [row for chunk in reader.events_to_index(0, len(KINDS)) for row in chunk]
     last_key = rows[int(share * (len(rows) - 1))][0].key if share else 0
     if not last_key:
@@ -84,10 +84,10 @@ def test_every_event_that_contains_a_string_is_found_page_by_page(
     exchanges: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, is_filtered: bool
 ) -> None:
     with archive(exchanges) as (realm, reader):
-        index = known(realm, reader, share)
+        index = partial_index(realm, reader, share)
         filters = Filters(kinds=(3, 4), session=reader.all_sessions()[0].key) if is_filtered else Filters()
         for string in strings:
-            expected = held(reader, string, filters)
+            expected = scan(reader, string, filters)
             positions: list[MatchPosition] = []
             while True:
                 after = positions[-1] if positions else None

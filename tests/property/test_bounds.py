@@ -1,4 +1,4 @@
-"""Whatever length a field of a log has, reading it costs in proportion, and the other logs are read."""
+"""A field of any length takes time and memory in proportion, and the other logs are still read."""
 
 import json
 import subprocess
@@ -20,8 +20,8 @@ runpy.run_module("recollect", run_name="__main__")
 """
 
 
-def limited(person: Person, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line within a limit of memory and of processor time."""
+def run_with_limits(person: Person, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with a limit on memory and processor time."""
     command = [sys.executable, "-c", LIMITED, *arguments]
     return subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=120)
 
@@ -32,13 +32,13 @@ def test_a_working_folder_of_any_length_does_not_lose_another_log(person: Person
     write(person.claude_log(long.session), [long.prompt("in a folder that cannot be")])
     other = Claude("22222222-2222-4222-8222-222222222222")
     write(person.claude_log(other.session), [other.prompt("in an ordinary folder")])
-    done = limited(person, "sync", "--json")
+    done = run_with_limits(person, "sync", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["events"] == 2
 
 
 def nested_spans(depth: int) -> dict[str, object]:
-    """A recording of agents that each run inside the one before."""
+    """A trace of agents that each run inside the previous one."""
     kind = {"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}}
     spans = [
         {
@@ -54,6 +54,6 @@ def nested_spans(depth: int) -> dict[str, object]:
 def test_deeply_nested_spans_take_time_in_proportion(person: Person) -> None:
     log = person.home / "trace.jsonl"
     log.write_text(json.dumps(nested_spans(8_000)) + "\n")
-    done = limited(person, "sync", "--json", str(log))
+    done = run_with_limits(person, "sync", "--json", str(log))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["recognised"] == {str(log): "otel"}

@@ -1,7 +1,7 @@
-"""Live sessions by their states (absent, idle, running, archived), in any order of what two processes may do to them.
+"""Live sessions in their states (absent, idle, running, archived), after any order of operations by two processes.
 
-The model is what the contract says; the sessions are real, in files of a temporary folder. Two `LiveSessions` are two
-processes: each has a lease, connections and threads of its own. One that crashes loses its lock and nothing else.
+The model follows the contract; the sessions are real, in files of a temporary folder. Two `LiveSessions` stand for two
+processes: each has its own lease, connections and threads. One that crashes loses only its lock.
 """
 
 import itertools
@@ -37,8 +37,8 @@ from tests.live_processes import (
 pytestmark = pytest.mark.process
 
 PROCESSES = st.integers(0, 1)
-PLACES = st.integers(0, 5)  # of a session among those that something can be done to
-MOST = 3  # sessions that are not archived at once: few, so that much happens to each
+PLACES = st.integers(0, 5)  # the place of a session among those that an operation applies to
+MAX_PRESENT = 3  # sessions that are not archived at once: few, so that much happens to each
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 WORDS = st.sampled_from(["one ", "two\n", "grün", "\U0001f30d"])
 HALVES = ['{"type":"mess', '{"type":"message","role":"user"}\n', "rubbish\n\n"]
@@ -50,7 +50,7 @@ def at(place: int, among: list[bytes]) -> bytes:
 
 
 class Expected(Struct):
-    """A session as it must be."""
+    """The expected state of a session."""
 
     labels: dict[str, str]
     messages: list[tuple[str, str]] = []
@@ -58,20 +58,20 @@ class Expected(Struct):
     events: int = 0
     archived: bool = False
     running: ControlledTurn | None = None
-    said: str = ""
+    text: str = ""
 
-    def asked(self) -> tuple[str, str]:
+    def prompt_message(self) -> tuple[str, str]:
         assert self.running is not None
         return ("user", self.running.prompt)
 
-    def ended(self, *more: tuple[str, str]) -> None:
-        """Its turn is over, and came to these messages."""
-        self.messages = [*self.messages, self.asked(), *more]
+    def end_turn(self, *messages: tuple[str, str]) -> None:
+        """Its turn ended with these messages."""
+        self.messages = [*self.messages, self.prompt_message(), *messages]
         self.turns += 1
         self.running = None
 
-    def broken_off(self, notice: str) -> None:
-        self.ended(*([("assistant", self.said)] if self.said else []), ("system_notice", notice))
+    def end_with_notice(self, notice: str) -> None:
+        self.end_turn(*([("assistant", self.text)] if self.text else []), ("system_notice", notice))
 
 
 class Lifecycle(RuleBasedStateMachine):
@@ -107,14 +107,14 @@ class Lifecycle(RuleBasedStateMachine):
         return [session for session, expected in self.expected.items() if not expected.archived]
 
     def _turn(self, place: int) -> tuple[Expected, ControlledTurn]:
-        """One of the turns that run."""
+        """One of the running turns."""
         expected = self.expected[at(place, self._running())]
         assert expected.running is not None
         return expected, expected.running
 
-    # ---- what may happen
+    # ---- operations
 
-    @precondition(lambda self: len(self._present()) < MOST)
+    @precondition(lambda self: len(self._present()) < MAX_PRESENT)
     @rule(by=PROCESSES, labels=LABELS)
     def create(self, by: int, labels: dict[str, str]) -> None:
         self.expected[self.processes[by].create(new_session(**labels)).id] = Expected(labels)
@@ -124,12 +124,12 @@ class Lifecycle(RuleBasedStateMachine):
     def begin(self, place: int, by: int) -> None:
         session = at(place, [session for session in self._present() if session not in self._running()])
         expected = self.expected[session]
-        expected.running, expected.said = ControlledTurn(self.processes[by], session, next(self.prompts)), ""
+        expected.running, expected.text = ControlledTurn(self.processes[by], session, next(self.prompts)), ""
 
     @precondition(lambda self: self._running())
     @rule(place=PLACES, by=PROCESSES)
     def begin_another(self, place: int, by: int) -> None:
-        """It is refused at once: the one that runs ends only when we say so."""
+        """It is refused at once: the running turn ends only when the test ends it."""
         _, turn = self._turn(place)
         with pytest.raises(SessionBusy):
             self.processes[by].run(at(place, self._running()), turn_request("me too", None))
@@ -140,24 +140,24 @@ class Lifecycle(RuleBasedStateMachine):
     def say(self, place: int, text: str) -> None:
         expected, turn = self._turn(place)
         turn.say(text)
-        expected.said += text
+        expected.text += text
 
     @precondition(lambda self: self._running())
     @rule(place=PLACES)
     def finish(self, place: int) -> None:
         expected, turn = self._turn(place)
         ran = turn.finish()
-        assert (ran.text, ran.turns) == (expected.said, expected.turns + 1)
-        self._told(expected, turn, "turn_completed")
-        expected.ended(("assistant", expected.said))
+        assert (ran.text, ran.turns) == (expected.text, expected.turns + 1)
+        self._check_events(expected, turn, "turn_completed")
+        expected.end_turn(("assistant", expected.text))
 
     @precondition(lambda self: self._running())
     @rule(place=PLACES)
     def fail(self, place: int) -> None:
         expected, turn = self._turn(place)
         assert isinstance(turn.fail("It broke."), AgentFault)
-        self._told(expected, turn, "turn_failed")
-        expected.broken_off("It broke.")
+        self._check_events(expected, turn, "turn_failed")
+        expected.end_with_notice("It broke.")
 
     @precondition(lambda self: self._running())
     @rule(place=PLACES, by=PROCESSES)
@@ -166,12 +166,12 @@ class Lifecycle(RuleBasedStateMachine):
         assert self.processes[by].interrupt(at(place, self._running())) is True
         turn.over()
         assert isinstance(turn.error, Cancelled)
-        self._told(expected, turn, "turn_interrupted")
-        expected.broken_off("The turn was interrupted.")
+        self._check_events(expected, turn, "turn_interrupted")
+        expected.end_with_notice("The turn was interrupted.")
 
     @precondition(lambda self: self._present())
     @rule(place=PLACES, by=PROCESSES)
-    def interrupt_what_rests(self, place: int, by: int) -> None:
+    def interrupt_an_idle_session(self, place: int, by: int) -> None:
         session = at(place, self._present())
         if session not in self._running():
             assert self.processes[by].interrupt(session) is False
@@ -186,12 +186,12 @@ class Lifecycle(RuleBasedStateMachine):
         if (turn := expected.running) is not None:
             turn.over()
             assert isinstance(turn.error, Cancelled)
-            self._told(expected, turn, "turn_interrupted")
-            expected.broken_off("The session was archived while this turn ran.")
+            self._check_events(expected, turn, "turn_interrupted")
+            expected.end_with_notice("The session was archived while this turn ran.")
 
     @precondition(lambda self: len(self._present()) < len(self.expected))
     @rule(by=PROCESSES)
-    def ask_for_what_is_archived(self, by: int) -> None:
+    def use_an_archived_session(self, by: int) -> None:
         session = next(session for session, expected in self.expected.items() if expected.archived)
         process = self.processes[by]
         for what in (process.interrupt, process.archive, lambda one: process.run(one, turn_request("x", None))):
@@ -200,7 +200,7 @@ class Lifecycle(RuleBasedStateMachine):
 
     @rule(by=PROCESSES)
     def crash(self, by: int) -> None:
-        """Its turns are closed by whoever looks next."""
+        """The next process that reads the sessions closes its turns."""
         process = self.processes[by]
         if process._lease is None:
             return
@@ -210,26 +210,26 @@ class Lifecycle(RuleBasedStateMachine):
         for session, expected in self.expected.items():
             if (turn := expected.running) is not None and turn.sessions is process:
                 self.zombies.append((session, turn))
-                expected.events += len(turn.events)  # what was told of it is not told again
-                expected.ended(("system_notice", "The process that ran this turn ended without finishing it."))
+                expected.events += len(turn.events)  # its events are not sent again
+                expected.end_turn(("system_notice", "The process that ran this turn ended without finishing it."))
 
     @precondition(lambda self: self.zombies)
     @rule()
     def wake_a_zombie(self) -> None:
-        """A turn that was taken for crashed has nothing to say any more."""
+        """A turn that was marked as crashed cannot change its session any more."""
         _, turn = self.zombies.pop()
         turn.wake()
         assert isinstance(turn.error, Cancelled)
 
-    def _told(self, expected: Expected, turn: ControlledTurn, end: str) -> None:
-        """Events count on over all turns, and exactly one of them tells of the end."""
+    def _check_events(self, expected: Expected, turn: ControlledTurn, end: str) -> None:
+        """Event numbers continue over all turns, and exactly one event of a turn is its end."""
         sequences = [event["sequence"] for event in turn.events]
         assert sequences == list(range(expected.events + 1, expected.events + 1 + len(sequences)))
         assert [event["type"] for event in turn.events if event["type"] in TERMINAL] == [end]
         assert (turn.events[0]["type"], turn.events[-1]["type"]) == ("turn_started", end)
         expected.events += len(sequences)
 
-    # ---- what is always so
+    # ---- invariants
 
     @invariant()
     def all_processes_agree(self) -> None:
@@ -252,22 +252,22 @@ class Lifecycle(RuleBasedStateMachine):
                     process.history(session, 0, 10)
                 continue
             pages = [process.history(session, offset, 3)[1] for offset in range(0, len(expected.messages) + 1, 3)]
-            told = [json.loads(body) for page in pages for body in page]
-            assert [(message["role"], message["content"]) for message in told] == expected.messages
-            assert process.history(session, len(told), 10)[1] == []
+            messages = [json.loads(body) for page in pages for body in page]
+            assert [(message["role"], message["content"]) for message in messages] == expected.messages
+            assert process.history(session, len(messages), 10)[1] == []
 
     @invariant()
-    def lists_have_what_is_not_archived(self) -> None:
-        there = {key: one.running is not None for key, one in self.expected.items() if not one.archived}
+    def lists_have_all_sessions_that_are_not_archived(self) -> None:
+        active = {key: one.running is not None for key, one in self.expected.items() if not one.archived}
         for process in self.processes:
-            assert {row.id: is_active for row, is_active in process.list_sessions({}, 0, 1_000)} == there
+            assert {row.id: is_active for row, is_active in process.list_sessions({}, 0, 1_000)} == active
             for labels in ({"a": "x"}, {"a": "x", "b": "y"}):
-                some = {key for key in there if labels.items() <= self.expected[key].labels.items()}
-                assert {row.id for row, _ in process.list_sessions(labels, 0, 1_000)} == some
+                matching = {key for key in active if labels.items() <= self.expected[key].labels.items()}
+                assert {row.id for row, _ in process.list_sessions(labels, 0, 1_000)} == matching
 
 
-class OfLines(Lifecycle):
-    """Where files are the truth, all else may be lost while nothing runs, and a line may be half-written at any time."""
+class JsonlLifecycle(Lifecycle):
+    """With JSONL files, the database may be lost while nothing runs, and a line may be half-written at any time."""
 
     backend = Backend.JSONL
 
@@ -289,17 +289,17 @@ class OfLines(Lifecycle):
             file.write(line)
 
 
-class InMemory(Lifecycle):
+class MemoryLifecycle(Lifecycle):
     backend = Backend.MEMORY
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 55), (OfLines, 55), (InMemory, 20)])
+@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 55), (JsonlLifecycle, 55), (MemoryLifecycle, 20)])
 def test_a_session_has_the_state_that_its_operations_led_to(machine: type[Lifecycle], examples: int) -> None:
     """M5..M11, M14..M17, M19..M25."""
     run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))
 
 
-# ---- what no order of steps shows: two at the same time, and what cannot be kept
+# ---- concurrent processes, and output that cannot be stored
 
 
 @pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
@@ -314,24 +314,24 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[LiveS
 Pair = tuple[LiveSessions, LiveSessions]
 
 
-def told(process: LiveSessions, session: bytes) -> list[tuple[str, str]]:
+def roles_and_texts(process: LiveSessions, session: bytes) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in map(json.loads, process.history(session, 0, 1_000)[1])]
 
 
 def test_an_interrupt_that_reports_success_did_interrupt_the_turn(pair: Pair) -> None:
-    """Whichever comes first, its end or the interrupt."""
+    """Whether the end of the turn or the interrupt comes first."""
     one, other = pair
     session = one.create(new_session()).id
     for _ in range(40):
         turn = ControlledTurn(one, session, "go")
         with ThreadPoolExecutor(1) as beside:
-            asked = beside.submit(other.interrupt, session)
+            interrupt = beside.submit(other.interrupt, session)
             turn.wake()
-            assert asked.result() is isinstance(turn.error, Cancelled)
+            assert interrupt.result() is isinstance(turn.error, Cancelled)
 
 
 def test_a_reader_sees_a_consistent_snapshot_of_a_session(pair: Pair) -> None:
-    """M16, M19. Every turn is two messages, seen together and counted with them."""
+    """M16, M19. The two messages of a turn appear together, with the new counts."""
     one, other = pair
     session = one.create(new_session()).id
 
@@ -356,7 +356,11 @@ def test_a_process_that_exits_normally_leaves_no_crash(pair: Pair) -> None:
     turn = ControlledTurn(one, session, "go")
     turn.say("half")
     one.close()
-    assert told(other, session) == [("user", "go"), ("assistant", "half"), ("system_notice", "The turn was interrupted.")]
+    assert roles_and_texts(other, session) == [
+        ("user", "go"),
+        ("assistant", "half"),
+        ("system_notice", "The turn was interrupted."),
+    ]
     turn.over()
 
 
@@ -372,7 +376,7 @@ def test_output_that_cannot_be_stored_is_an_agent_error_and_the_session_stays_us
     session = one.create(new_session()).id
     with pytest.raises(AgentFault, match="nested too deeply"):
         one.run(session, turn_request("go", runner_with_output(ToolCall("1", "tool", deep(900)))))
-    assert [role for role, _ in told(other, session)] == ["user", "system_notice"]
+    assert [role for role, _ in roles_and_texts(other, session)] == ["user", "system_notice"]
     assert other.run(session, turn_request("again", runner_with_output(AnswerText("fine")))).text == "fine"
 
 
@@ -380,20 +384,20 @@ def test_half_a_surrogate_pair_is_stored_as_a_question_mark(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
     one.run(session, turn_request("go", runner_with_output(AnswerText("a\ud83db"))))
-    assert told(other, session)[-1] == ("assistant", "a?b")
+    assert roles_and_texts(other, session)[-1] == ("assistant", "a?b")
 
 
 def test_a_session_is_usable_after_its_runner_raised(pair: Pair) -> None:
     one, other = pair
     session = one.create(new_session()).id
 
-    def broken(given: Assignment) -> Generator[Output, None, None]:
+    def broken(assignment: Assignment) -> Generator[Output, None, None]:
         yield AnswerText("half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         one.run(session, turn_request("go", broken))
-    assert [role for role, _ in told(other, session)] == ["user", "assistant", "system_notice"]
+    assert [role for role, _ in roles_and_texts(other, session)] == ["user", "assistant", "system_notice"]
     assert other.run(session, turn_request("again", runner_with_output(AnswerText("fine")))).turns == 2
 
 
@@ -404,23 +408,23 @@ def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair)
     stored = b"".join(path.read_bytes() for path in one.folder.rglob("*") if path.is_file())
     assert SECRET.encode() not in stored
     turn.finish()
-    assert SECRET not in str(told(other, session))
+    assert SECRET not in str(roles_and_texts(other, session))
 
 
 def test_a_session_is_usable_after_a_failed_commit(tmp_path: Path) -> None:
-    """What was committed before it is as it was, and events count on for those who listen."""
+    """Earlier commits are unchanged, and event numbers continue for subscribers."""
     one, other = open_sessions(tmp_path, Backend.JSONL, "one"), open_sessions(tmp_path, Backend.JSONL, "other")
     session = one.create(new_session()).id
     one.run(session, turn_request("first", runner_with_output(AnswerText("done"))))
     turn, path = ControlledTurn(one, session, "second"), transcript_path(tmp_path, session)
     path.rename(tmp_path / "aside")
-    path.mkdir()  # as good as a disk that does not take it
+    path.mkdir()  # works like a disk that refuses the write
     turn.wake()
     assert isinstance(turn.error, StoreFault)
     assert turn.events[-1]["type"] == "turn_failed"
     path.rmdir()
     (tmp_path / "aside").rename(path)
-    assert told(other, session) == [("user", "first"), ("assistant", "done")]
+    assert roles_and_texts(other, session) == [("user", "first"), ("assistant", "done")]
     third = ControlledTurn(one, session, "third")
     assert third.events[0]["sequence"] == turn.events[-1]["sequence"] + 1
     third.finish()

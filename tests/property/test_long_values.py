@@ -1,4 +1,4 @@
-"""Whatever value of a log is long, reading that log takes time and memory in proportion to its length.
+"""Reading a log with any long value takes time and memory in proportion to its length.
 
 Every run takes a few values of each source. RECOLLECT_EVERY_VALUE=1 takes all of them, which takes half an hour.
 """
@@ -50,11 +50,11 @@ class Cost(NamedTuple):
 
 
 def cost(value: LongValue, size: int) -> Cost:
-    """What a first sync of a home with one long value takes."""
+    """The time and memory of a first sync of a home with one long value."""
     with tempfile.TemporaryDirectory() as folder:
         home, realm = Path(folder, "home"), Path(folder, "realm")
         value.lay_out(home, size)
-        if EVERY or value.how == "longer":  # counting what many small values take is slow
+        if EVERY or value.how == "longer":  # tracing the memory of many small values is slow
             tracemalloc.start()
         started = time.process_time()
         for paths in (None, [home / NAMED]) if (home / NAMED).exists() else (None,):

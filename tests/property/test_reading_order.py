@@ -1,4 +1,4 @@
-"""Logs that tell the same, grown and read in any order, give the archive that one clean read of them gives."""
+"""Logs with the same history, grown and read in any order, give the same archive as one clean read."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ from tests.logs import Claude, append, write
 
 OTHER = "22222222-2222-4222-8222-222222222222"
 THIRD = "33333333-3333-4333-8333-333333333333"
-AGE = 1_770_000_000  # seconds: the clock of the files, which a test moves on itself
+AGE = 1_770_000_000  # seconds: the clock of the files, which the test advances
 KINDS = ("one session in two folders", "the same records in two folders", "a fork", "a fork that keeps the old id")
 STEP = st.one_of(
     st.tuples(st.just("grow"), st.integers(0, 2)),
@@ -24,7 +24,7 @@ STEP = st.one_of(
 
 
 class Logs:
-    """Three logs, of which two or all tell the same, in the home of a person."""
+    """Three logs in the home of a person; two or all have the same history."""
 
     def __init__(self, folder: Path, kinds: tuple[str, str]) -> None:
         self.person = Person(folder)
@@ -72,7 +72,7 @@ class Logs:
         return archived(self.person, realm)
 
     def rebuilt(self) -> list[str]:
-        """As `recollect rebuild --logs` does it."""
+        """As `recollect rebuild --logs` does."""
         with Ingester(self.person.realm, self.person.settings(), all_sources(), self.person.env) as intake:
             intake.reread_all()
         return archived(self.person)

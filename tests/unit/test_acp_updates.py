@@ -48,7 +48,7 @@ def test_a_plan_is_emitted_completely_whenever_it_changes() -> None:
 
 
 def shell(status: str | None = None, **meta: Any) -> dict[str, Any]:
-    """An update of a command as codex-acp 2.6.0 tells it: by `_meta`, the terminal being its own."""
+    """An update of a command as codex-acp 2.6.0 sends it: in `_meta`, with the agent's own terminal."""
     update = {"toolCallId": "1", "_meta": {name: {"terminal_id": "1", **value} for name, value in meta.items()}}
     if "terminal_info" not in meta:
         return {"sessionUpdate": "tool_call_update", **update} | ({"status": status} if status else {})
@@ -132,7 +132,7 @@ def test_the_result_of_a_call_is_emitted_whenever_it_comes(updates: list[dict[st
 
 
 def test_a_call_is_emitted_with_all_its_arguments() -> None:
-    """OpenCode 1.18 names the folder first; what is to be run comes when it runs."""
+    """OpenCode 1.18 sends the folder first; the command comes when it runs."""
     begun = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending", "rawInput": {"cwd": "/"}}
     runs = call("in_progress", rawInput={"command": "ls", "cwd": "/"})
     assert outputs_of(begun, runs, call("completed", "a.txt")) == [

@@ -1,4 +1,4 @@
-"""How records become turns: where a turn begins, when it has ended, what a session is called and what it was."""
+"""Records become turns: the beginning and the end of a turn, and the title and mode of a session."""
 
 from itertools import count, pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from recollect.model import (
 )
 from recollect.title import MAX_TITLE, label
 
-BEFORE = 1_700_000_000_000  # when a record without a time is taken to have happened, if nothing else is known
+BEFORE = 1_700_000_000_000  # the time of a record without one, if nothing else is known
 START = 1_769_904_000_000  # 2026-02-01
 
 
@@ -57,7 +57,7 @@ class Log:
     def session(self) -> Session:
         return session_of(self.state, "source", "/log", "Source")
 
-    # ---- what may stand in a log
+    # ---- records of a log
 
     def prompt(self, text: str = "prompt", **more: Any) -> Record:
         return self.record(Kind.USER_INPUT, text, opens=TurnStart.PROMPT, **more)
@@ -430,7 +430,7 @@ def test_the_result_of_recollects_own_call_is_own_traffic_too(log: Log) -> None:
 # ---- titles (40)
 
 
-def titled(text: str, rank: int) -> SessionMetadata:
+def title_metadata(text: str, rank: int) -> SessionMetadata:
     return SessionMetadata(session="s", title=text, title_rank=rank)
 
 
@@ -439,19 +439,22 @@ RANKS = [TitleRank.SUMMARY, TitleRank.GENERATED, TitleRank.AGENT, TitleRank.CUST
 
 @pytest.mark.parametrize(("lower", "higher"), list(pairwise(RANKS)))
 def test_a_better_title_wins_whichever_comes_first(lower: int, higher: int) -> None:
-    for titles in ([titled("low", lower), titled("high", higher)], [titled("high", higher), titled("low", lower)]):
+    for titles in (
+        [title_metadata("low", lower), title_metadata("high", higher)],
+        [title_metadata("high", higher), title_metadata("low", lower)],
+    ):
         log = Log()
         log.take(log.prompt("the prompt"), *titles)
         assert log.session().title == "high"
 
 
 def test_the_later_of_two_titles_of_one_rank_wins(log: Log) -> None:
-    log.take(titled("first", TitleRank.GENERATED), log.prompt(), titled("second", TitleRank.GENERATED))
+    log.take(title_metadata("first", TitleRank.GENERATED), log.prompt(), title_metadata("second", TitleRank.GENERATED))
     assert log.session().title == "second"
 
 
 def test_an_empty_title_is_ignored(log: Log) -> None:
-    log.take(log.prompt("the prompt"), titled("", TitleRank.CUSTOM))
+    log.take(log.prompt("the prompt"), title_metadata("", TitleRank.CUSTOM))
     assert log.session().title == "the prompt"
 
 
@@ -485,7 +488,11 @@ def test_a_bare_link_is_the_title_until_a_prompt_names_the_subject(log: Log) -> 
 
 
 def test_a_placeholder_never_replaces_a_title(log: Log) -> None:
-    log.take(titled("Paint the shed", TitleRank.GENERATED), log.prompt("do it"), titled("New Session", TitleRank.CUSTOM))
+    log.take(
+        title_metadata("Paint the shed", TitleRank.GENERATED),
+        log.prompt("do it"),
+        title_metadata("New Session", TitleRank.CUSTOM),
+    )
     assert log.session().title == "Paint the shed"
 
 
@@ -497,7 +504,7 @@ def test_a_title_is_never_too_long_and_shows_where_it_was_cut(text: str) -> None
     assert text.startswith(title.rstrip("…"))
 
 
-# ---- what is said of a session
+# ---- metadata of a session
 
 
 def test_a_session_has_its_first_folder_and_its_last_branch(log: Log) -> None:
@@ -514,10 +521,12 @@ def test_a_sub_agent_has_its_parent_and_the_call_that_started_it(log: Log) -> No
     assert session.parent_call == "c1"
 
 
-@pytest.mark.parametrize(("told", "kept"), [(0, 0), (-9, -9), (3_221_225_786, 3_221_225_786), (10**30, None), (None, None)])
-def test_an_exit_code_that_no_program_can_have_is_not_stored(log: Log, told: int | None, kept: int | None) -> None:
-    log.take(log.prompt(), log.record(Kind.TOOL_RESPONSE, "out", exit_code=told))
-    assert log.events[-1].exit_code == kept
+@pytest.mark.parametrize(
+    ("code", "stored"), [(0, 0), (-9, -9), (3_221_225_786, 3_221_225_786), (10**30, None), (None, None)]
+)
+def test_an_exit_code_that_no_program_can_have_is_not_stored(log: Log, code: int | None, stored: int | None) -> None:
+    log.take(log.prompt(), log.record(Kind.TOOL_RESPONSE, "out", exit_code=code))
+    assert log.events[-1].exit_code == stored
 
 
 def test_without_any_record_times_new_records_get_the_time_of_the_log(log: Log) -> None:

@@ -14,7 +14,7 @@ def an_event(text: str) -> Event:
 
 
 def test_threads_never_read_each_others_content() -> None:
-    """A server answers several callers at once; the decompressor is not made for that."""
+    """A server answers several callers at once; a decompressor is not thread-safe."""
     texts = [f"{number} " * 20_000 for number in range(THREADS)]
     bodies = [encode_body(an_event(text)) for text in texts]
     together = threading.Barrier(THREADS)

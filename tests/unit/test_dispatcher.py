@@ -1,4 +1,4 @@
-"""A stream of session events ends when there will be no more."""
+"""A stream of session events ends when no more events can come."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Models of meaning: the one that is installed, one in a file, one behind an address."""
+"""Embedding models: the bundled static model, an ONNX model in a file, and a service at an address."""
 
 import base64
 import json
@@ -31,12 +31,12 @@ from recollect.errors import BadSettings
 from recollect.settings import EmbeddingSettings
 
 
-def evenly(word: str) -> float:
+def equal_weight(word: str) -> float:
     return 1.0
 
 
 def question(model: Embedder, text: str) -> Any:
-    return model.embed_question(text, evenly)
+    return model.embed_question(text, equal_weight)
 
 
 # The static model
@@ -120,7 +120,7 @@ def test_the_vector_of_a_text_does_not_depend_on_earlier_texts(static: StaticMod
     texts = ["login fails", "cannot sign in", "paint the garage", "remove this document", "login garage", "sign"]
     expected = np.concatenate([StaticModel().embed([text]) for text in texts])
     assert np.array_equal(static.embed(texts), expected)
-    monkeypatch.setattr(static_module, "TABLE_ROWS", 5)  # words: it is full after the second text
+    monkeypatch.setattr(static_module, "TABLE_ROWS", 5)  # words: the table is full after the second text
     small = StaticModel()
     for _ in range(3):
         assert np.array_equal(small.embed(texts), expected)
@@ -176,7 +176,7 @@ def write_tokenizer(folder: Path, marks: bool = True) -> None:
     tokenizer.pre_tokenizer = Whitespace()
     if marks:
         tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    tokenizer.enable_padding(length=12)  # as files of sentence transformers ask for
+    tokenizer.enable_padding(length=12)  # as in the files of sentence transformers
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
@@ -187,7 +187,7 @@ def write_model(
     outputs: Mapping[str, int] | None = None,
     table: Any = TABLE,
 ) -> None:
-    """A graph that looks every piece up in a table: `last_hidden_state` is [texts, pieces, 8]."""
+    """Write a graph that looks every token up in a table: `last_hidden_state` is [texts, tokens, 8]."""
     shape = ["batch", "sequence"]
     lookup = helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])
     inputs = inputs or {"input_ids": TensorProto.INT64, "attention_mask": TensorProto.INT64}
@@ -214,12 +214,12 @@ def open_onnx(path: Path) -> OnnxModel:
     return OnnxModel(EmbeddingSettings(model="onnx", path=str(path)))
 
 
-def of_length_one(row: Any) -> Any:
+def normalised(row: Any) -> Any:
     return row / np.linalg.norm(row)
 
 
 def mean_of(*words: str) -> Any:
-    return of_length_one(TABLE[[WORDS.index(word) for word in words]].mean(axis=0))
+    return normalised(TABLE[[WORDS.index(word) for word in words]].mean(axis=0))
 
 
 def test_a_vector_is_the_mean_of_the_tokens_without_the_padding(folder: Path) -> None:
@@ -271,19 +271,19 @@ def test_changed_model_files_change_the_name_of_the_model(folder: Path) -> None:
     write_model(folder, table=TABLE + 1)
     changed = open_onnx(folder).name
     write_tokenizer(folder, marks=False)
-    retold = open_onnx(folder).name
+    with_other_tokenizer = open_onnx(folder).name
     (folder / "model.onnx_data").write_bytes(b"numbers of a large model")
-    assert len({before, changed, retold, open_onnx(folder).name}) == 4
+    assert len({before, changed, with_other_tokenizer, open_onnx(folder).name}) == 4
 
 
 def test_a_pooled_output_is_used_unchanged(folder: Path) -> None:
-    """The first piece, as models do that were trained so; preferred to the output of all pieces."""
+    """The vector of the first token, if the model was trained to pool so; preferred to the output of all tokens."""
     first = [
         helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.array(0), "zero")),
         helper.make_node("Gather", ["last_hidden_state", "zero"], ["sentence_embedding"], axis=1),
     ]
-    whole, pieces = {"sentence_embedding": TensorProto.FLOAT}, {"last_hidden_state": TensorProto.FLOAT}
-    for outputs in (whole, pieces | whole):
+    pooled, tokens = {"sentence_embedding": TensorProto.FLOAT}, {"last_hidden_state": TensorProto.FLOAT}
+    for outputs in (pooled, tokens | pooled):
         write_model(folder, first, outputs=outputs)
         assert open_onnx(folder).embed(["login"])[0] == pytest.approx(mean_of("[CLS]"), abs=1e-6)
 
@@ -383,11 +383,11 @@ Serve = Callable[[list[str]], Reply]
 
 @dataclass
 class Service:
-    """An embeddings service on this machine: how it answers is set by each test, what it was asked is kept."""
+    """An embeddings service on this machine: each test sets its answers; the service stores its requests."""
 
     url: str
     serve: Serve
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     authorization: list[str | None] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)  # lets slow answers end
@@ -410,12 +410,12 @@ def reply(data: Any) -> Reply:
     return Reply(json.dumps({"object": "list", "data": data, "usage": {"total_tokens": 1}}).encode())
 
 
-def good(texts: list[str]) -> Reply:
+def good_reply(texts: list[str]) -> Reply:
     return reply(items(texts))
 
 
 def then(*replies: Serve) -> Serve:
-    """One after the other; the last one for ever."""
+    """One reply after the other; the last one repeats."""
     left = list(replies)
     return lambda texts: (left.pop(0) if len(left) > 1 else left[0])(texts)
 
@@ -429,13 +429,13 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
-    class Answering(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            made.asked.append(asked)
-            made.paths.append(self.path)
-            made.authorization.append(self.headers["Authorization"])
-            answer = made.serve(asked["input"])
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            stub.requests.append(request)
+            stub.paths.append(self.path)
+            stub.authorization.append(self.headers["Authorization"])
+            answer = stub.serve(request["input"])
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
@@ -448,20 +448,20 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that did not wait is what some tests are about."""
+            """Print nothing: in some tests the client disconnects early."""
 
-    with Server(("127.0.0.1", 0), Answering) as server:
-        made = Service(f"http://127.0.0.1:{server.server_port}/v1", good)
+    with Server(("127.0.0.1", 0), Handler) as server:
+        stub = Service(f"http://127.0.0.1:{server.server_port}/v1", good_reply)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield made
-        made.released.set()
+        yield stub
+        stub.released.set()
         server.shutdown()
         thread.join()
 
 
 def expected_rows(texts: Sequence[str]) -> Any:
-    return np.array([of_length_one(np.array(vector_of(text))) for text in texts])
+    return np.array([normalised(np.array(vector_of(text))) for text in texts])
 
 
 def test_texts_are_posted_and_vectors_of_length_one_come_back(service: Service) -> None:
@@ -469,30 +469,30 @@ def test_texts_are_posted_and_vectors_of_length_one_come_back(service: Service) 
     rows = model.embed(["banana", "plum"])
     assert rows == pytest.approx(expected_rows(["banana", "plum"]), abs=1e-6)
     assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (4, np.dtype(np.float32), True)
-    assert service.asked[-1] == {"model": "mini", "input": ["banana", "plum"]}
+    assert service.requests[-1] == {"model": "mini", "input": ["banana", "plum"]}
     assert service.paths == ["/v1/embeddings"] * 2
 
 
 def test_many_texts_go_in_batches_and_keep_their_order(service: Service) -> None:
     texts = ["a" * (1 + place % 50) for place in range(2 * BATCH + 1)]
     assert service.open().embed(texts) == pytest.approx(expected_rows(texts), abs=1e-6)
-    assert [len(asked["input"]) for asked in service.asked] == [1, BATCH, BATCH, 1]
+    assert [len(request["input"]) for request in service.requests] == [1, BATCH, BATCH, 1]
 
 
 def test_an_answer_may_come_in_any_order(service: Service) -> None:
     texts = ["a", "bb", "aaa", "dddd", "eeeee"]
-    service.serve = lambda asked: reply([items(asked)[place] for place in (2, 0, 1, 4, 3) if place < len(asked)])
+    service.serve = lambda texts: reply([items(texts)[place] for place in (2, 0, 1, 4, 3) if place < len(texts)])
     assert service.open().embed(texts) == pytest.approx(expected_rows(texts), abs=1e-6)
 
 
 def test_an_answer_may_omit_the_numbers_of_its_items(service: Service) -> None:
-    service.serve = lambda asked: reply([{"embedding": vector_of(text)} for text in asked])
+    service.serve = lambda texts: reply([{"embedding": vector_of(text)} for text in texts])
     assert service.open().embed(["a", "bb"]) == pytest.approx(expected_rows(["a", "bb"]), abs=1e-6)
 
 
 def test_an_answer_may_be_in_base64(service: Service) -> None:
-    service.serve = lambda asked: reply(
-        [{"index": 0, "embedding": base64.b64encode(np.array(vector_of(text), "<f4").tobytes()).decode()} for text in asked]
+    service.serve = lambda texts: reply(
+        [{"index": 0, "embedding": base64.b64encode(np.array(vector_of(text), "<f4").tobytes()).decode()} for text in texts]
     )
     assert service.open().embed(["banana"]) == pytest.approx(expected_rows(["banana"]), abs=1e-6)
 
@@ -503,13 +503,13 @@ def test_a_blank_text_is_not_sent(service: Service) -> None:
     assert [row.any() for row in rows] == [False, True, False, False]
     assert question(model, " ") is None
     assert np.array_equal(question(model, "plum"), rows[1])
-    assert [asked["input"] for asked in service.asked] == [["probe"], ["plum"], ["plum"]]
+    assert [request["input"] for request in service.requests] == [["probe"], ["plum"], ["plum"]]
     assert model.embed([]).shape == (0, 4)
 
 
 def test_a_text_is_sent_complete_or_cut_and_always_as_valid_utf_8(service: Service) -> None:
     service.open().embed(["ab\ud800", "x" * (MAX_CHARACTERS + 1)])
-    assert service.asked[-1]["input"] == ["ab?", "x" * MAX_CHARACTERS]
+    assert service.requests[-1]["input"] == ["ab?", "x" * MAX_CHARACTERS]
 
 
 def test_the_key_is_sent_and_shown_nowhere(service: Service) -> None:
@@ -539,34 +539,34 @@ def test_credentials_of_an_address_are_sent_and_shown_nowhere(service: Service) 
     assert not [secret for secret in ("me:", "pass", "abc") if secret in str(error.value)]
 
 
-def fewer(texts: list[str]) -> Reply:
+def too_few(texts: list[str]) -> Reply:
     return reply(items(texts)[:-1])
 
 
-def twice(texts: list[str]) -> Reply:
+def repeated_index(texts: list[str]) -> Reply:
     return reply([item | {"index": 0} for item in items(texts)])
 
 
-def of_dimension(count: int) -> Serve:
+def vectors_of_dimension(count: int) -> Serve:
     return lambda texts: reply([{"index": place, "embedding": [1.0] * count} for place in range(len(texts))])
 
 
-def of_embedding(embedding: Any) -> Serve:
+def same_embedding(embedding: Any) -> Serve:
     return lambda texts: reply([{"index": place, "embedding": embedding} for place in range(len(texts))])
 
 
 BAD: dict[str, tuple[Serve, str]] = {
-    "too few": (fewer, "returned 1 vectors, numbered 0, for 2 texts"),
-    "none": (of_embedding([]), "returned 0 numbers where 4 were expected"),
-    "one number twice": (twice, "returned 2 vectors, numbered 0, 0, for 2 texts"),
-    "more": (lambda texts: good([*texts, "plum"]), "returned 3 vectors, numbered 0, 1, 2, for 2 texts"),
-    "another dimension": (of_dimension(3), "returned 3 numbers where 4 were expected"),
+    "too few": (too_few, "returned 1 vectors, numbered 0, for 2 texts"),
+    "none": (same_embedding([]), "returned 0 numbers where 4 were expected"),
+    "one number twice": (repeated_index, "returned 2 vectors, numbered 0, 0, for 2 texts"),
+    "more": (lambda texts: good_reply([*texts, "plum"]), "returned 3 vectors, numbered 0, 1, 2, for 2 texts"),
+    "another dimension": (vectors_of_dimension(3), "returned 3 numbers where 4 were expected"),
     "mixed": (lambda texts: reply([*items(texts)[:-1], {"index": 1, "embedding": [1.0]}]), "returned 1 numbers where 4"),
-    "NaN": (of_embedding([1.0, float("nan"), 1.0, 1.0]), "instead of the expected JSON"),
-    "NaN in base64": (of_embedding(base64.b64encode(np.full(4, np.nan, "<f4").tobytes()).decode()), "not finite"),
-    "null": (of_embedding([1.0, None, 1.0, 1.0]), "instead of the expected JSON .*null"),
-    "broken base64": (of_embedding("AAA"), "neither numbers nor base64"),
-    "odd base64": (of_embedding("AAAA"), "neither numbers nor base64"),
+    "NaN": (same_embedding([1.0, float("nan"), 1.0, 1.0]), "instead of the expected JSON"),
+    "NaN in base64": (same_embedding(base64.b64encode(np.full(4, np.nan, "<f4").tobytes()).decode()), "not finite"),
+    "null": (same_embedding([1.0, None, 1.0, 1.0]), "instead of the expected JSON .*null"),
+    "broken base64": (same_embedding("AAA"), "neither numbers nor base64"),
+    "odd base64": (same_embedding("AAAA"), "neither numbers nor base64"),
     "not JSON": (always(200, b"<html>It works!</html>"), "instead of the expected JSON .*It works.*embedding.url"),
     "not UTF-8": (always(200, b'{"data": [{"embedding": "\xff"}]}'), "instead of the expected JSON"),
     "deep": (always(200, b'{"x":' + b"[" * 100_000), "instead of the expected JSON"),
@@ -585,15 +585,15 @@ BAD: dict[str, tuple[Serve, str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_the_error_for_a_bad_answer_says_the_reason_and_the_address(service: Service, case: str) -> None:
     service.serve, sentence = BAD[case]
-    bad, service.serve = service.serve, good
+    bad, service.serve = service.serve, good_reply
     model = service.open()
     service.serve = bad
     with pytest.raises(EmbedderUnavailable, match=f"(?s){service.url} .*{sentence}"):
         model.embed(["plum", "banana"])
-    assert len(service.asked) == 2  # the probe, and one try
+    assert len(service.requests) == 2  # the probe, and one try
 
 
-@pytest.mark.parametrize("serve", [always(401), always(200, b"[]"), of_dimension(0), fewer])
+@pytest.mark.parametrize("serve", [always(401), always(200, b"[]"), vectors_of_dimension(0), too_few])
 def test_an_unusable_service_is_an_error_when_it_is_opened(service: Service, serve: Serve) -> None:
     service.serve = serve
     with pytest.raises(EmbedderUnavailable, match=service.url):
@@ -603,13 +603,13 @@ def test_an_unusable_service_is_an_error_when_it_is_opened(service: Service, ser
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_service_gets_one_retry_at_the_time_that_it_names(service: Service, status: int) -> None:
     busy = always(status, Retry_After="0")
-    service.serve = then(good, busy, good)
+    service.serve = then(good_reply, busy, good_reply)
     model = service.open()
     assert model.embed(["plum"]).any()
     service.serve = busy
     with pytest.raises(EmbedderUnavailable, match=f"HTTP {status}"):
         model.embed(["plum"])
-    assert len(service.asked) == 1 + 2 + 2
+    assert len(service.requests) == 1 + 2 + 2
 
 
 @pytest.mark.parametrize("after", ["3600", "21", "-1", "nan", "soon", "Wed, 21 Oct 2099 07:28:00 GMT"])
@@ -617,7 +617,7 @@ def test_the_wait_for_a_busy_service_is_limited(service: Service, after: str) ->
     service.serve = always(429, Retry_After=after)
     with pytest.raises(EmbedderUnavailable, match="HTTP 429"):
         service.open()
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
 
 
 def test_all_vectors_get_length_one_except_zeros(service: Service) -> None:
@@ -631,7 +631,7 @@ def test_all_vectors_get_length_one_except_zeros(service: Service) -> None:
 def test_a_slow_service_times_out(service: Service) -> None:
     def slow(texts: list[str]) -> Reply:
         service.released.wait(30)
-        return good(texts)
+        return good_reply(texts)
 
     service.serve = slow
     with pytest.raises(EmbedderUnavailable, match=rf"{service.url} did not answer within 0\.1 s.*embedding\.timeout_s"):
@@ -640,14 +640,14 @@ def test_a_slow_service_times_out(service: Service) -> None:
 
 def test_a_service_that_answers_byte_by_byte_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        done = threading.Event()
+        is_done = threading.Event()
 
         def drip() -> None:
             connection, _ = listening.accept()
             with connection:
                 connection.recv(1 << 16)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-                while not done.wait(0.02):
+                while not is_done.wait(0.02):
                     connection.sendall(b" ")
 
         thread = threading.Thread(target=drip)
@@ -655,7 +655,7 @@ def test_a_service_that_answers_byte_by_byte_times_out() -> None:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
         with pytest.raises(EmbedderUnavailable, match=r"did not answer within 0\.2 s"):
             EndpointModel(EmbeddingSettings(model="endpoint", url=url, name="mini", timeout_s=0.2), {})
-        done.set()
+        is_done.set()
         thread.join()
 
 
@@ -730,7 +730,7 @@ def test_the_error_for_an_invalid_key_does_not_show_the_key(key: str) -> None:
     assert "sk-" not in str(error.value)
 
 
-# Which of them
+# The choice of the model
 
 
 def test_the_settings_choose_the_model(folder: Path, service: Service) -> None:

@@ -1,4 +1,4 @@
-"""What a person excluded: globs, projects and marker files mean the same wherever they are asked about."""
+"""Exclusion by globs, projects and marker files works the same everywhere."""
 
 import subprocess
 import sys

@@ -11,12 +11,12 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "recollect"
 ROW = re.compile(r"\| ([^|`]+) \| [^|]+ \| `([^`]+)`(?: `([^`]+)`)? \|")
 ROWS = ROW.findall((ROOT / "docs" / "glossary.md").read_text("utf-8"))
-# Shapes of foreign logs are named by the format's own words; no two agents' are ever seen together.
+# Shapes of foreign logs have the names of their format; those of two agents are never used together.
 FOREIGN = {path for path in (PACKAGE / "sources").rglob("*.py") if "formats" not in path.parts}
 
 
 def names_of(path: Path) -> set[str]:
-    """What a module, or a package, defines or exports."""
+    """The names that a module or a package defines or exports."""
     files = [path] if path.is_file() else list(path.glob("*.py"))
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
     found = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -1,4 +1,4 @@
-"""What an agent wraps around a prompt is not the person's; what a person quotes is."""
+"""Text that an agent wraps around a prompt is removed; text that a person quotes stays."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Messages of content blocks and of chat become the same records, whoever wrote them."""
+"""Messages with content blocks and chat messages become the same records, for any agent."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The n-gram index: it may find too many events, never too few, and in the order of answers."""
+"""The n-gram index may find too many events, but never too few, and in the order of answers."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -75,11 +75,11 @@ def test_every_event_that_contains_a_string_is_a_candidate(
 def test_a_long_text_is_searched_to_its_end_and_across_its_blocks(tmp_path: Path, place: int, length: int) -> None:
     wanted = "".join(chr(0x4E00 + number) for number in range(length))
     index = build_index(tmp_path, [document(1, "x" * place + wanted + "y" * DOCUMENT), document(2, "z" * 6 * DOCUMENT)])
-    assert found_keys(index, wanted) == [1], "once, although it is in several parts"
+    assert found_keys(index, wanted) == [1], "found once, although several chunks contain it"
 
 
 def test_candidates_of_the_newest_session_come_first(tmp_path: Path) -> None:
-    """Also where they are more than the engine is asked for at first, and some sessions have more than that."""
+    """Also with more candidates than the first request to the engine, and with sessions that have more than that."""
     sessions = [(session, session * 7 % 10) for session in range(1, 9)]
     keys = iter(range(1, 1_000_000))
     texts = [
@@ -114,7 +114,7 @@ def test_times_before_1970_are_in_order(tmp_path: Path) -> None:
 
 
 def test_rows_that_were_added_but_not_committed_are_added_once(tmp_path: Path) -> None:
-    """As after a crash between the engine's commit and ours."""
+    """As after a crash between the engine's commit and that of the archive."""
     build_index(tmp_path, [document(1, "needle one")])
     writer = NgramWriter(tmp_path, ARCHIVE)
     writer.add([document(2, "needle two")])

@@ -1,4 +1,4 @@
-"""What the rules make of a turn: one promise per test, each turn written by hand."""
+"""The observations of the rules: one promise per test, each turn written by hand."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.observed import digest
 from tests.observed.turns import CWD, Turn
 
 
-def mended() -> Turn:
+def bug_fix_turn() -> Turn:
     return (
         Turn()
         .ask("Login fails with ERR_AUTH_FAILED since yesterday, please fix it")
@@ -25,7 +25,7 @@ def mended() -> Turn:
 
 
 def test_a_failure_an_edit_and_a_pass_are_a_bug_fix_with_cause_error_and_check() -> None:
-    seen = mended().chief()
+    seen = bug_fix_turn().chief()
     assert seen.type == "bug-fix"
     assert seen.title == "Fixed the login for tokens without an expiry"
     facts = "\n".join(seen.facts)
@@ -139,7 +139,7 @@ def test_anything_else_with_a_prompt_and_an_answer_is_general() -> None:
     assert Turn().ask("Add rate limiting").say("I'll add rate limiting to the API.").chief().type == "general"
 
 
-# ---- what is observed at all
+# ---- which turns give observations
 
 
 @pytest.mark.parametrize("prompt", ["continue", "yes", "Thanks!", "hi", "ok, go ahead", "/exit", "继续", "y"])
@@ -265,7 +265,7 @@ def test_a_choice_of_the_person_is_a_decision_even_without_a_prompt() -> None:
 
 
 def test_the_same_turn_gives_the_same_observations_and_is_not_changed() -> None:
-    turn, other = mended(), mended()
+    turn, other = bug_fix_turn(), bug_fix_turn()
     first = turn.observed()
     assert turn.events == other.events
     assert digest(first) == digest(other.observed()) == digest(turn.observed())

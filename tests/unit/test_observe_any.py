@@ -1,4 +1,4 @@
-"""What holds for every observation, whatever the turn: it never raises, it keeps its sizes, it has its evidence."""
+"""For any turn, observing never raises, and every observation is within its limits and has evidence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from tests.observed.turns import CWD, Turn
 TYPES = {"decision", "bug-fix", "pattern", "feature", "refactor", "discovery", "diagnosis", "test", "config", "general"}
 
 
-def _holds(observation: Observation, events: list[Event]) -> None:
+def _check(observation: Observation, events: list[Event]) -> None:
     ids = {event.id for event in events}
     assert observation.type in TYPES
     assert 1 <= len(observation.title) <= 80 and not observation.title.endswith(".") and "\n" not in observation.title
@@ -83,7 +83,7 @@ def any_events(draw: Callable[..., Any]) -> list[Event]:
 @given(events=any_events(), cwd=st.one_of(st.none(), st.just(CWD), TEXT))
 def test_any_turn_gives_observations_within_their_limits(events: list[Event], cwd: str | None) -> None:
     for seen in observe(events, cwd):
-        _holds(seen, events)
+        _check(seen, events)
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_a_huge_text_does_not_take_longer_than_a_long_one(filler: str) -> None:
         .say(text)
     )
     for seen in turn.observed():
-        _holds(seen, turn.events)
+        _check(seen, turn.events)

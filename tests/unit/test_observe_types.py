@@ -1,4 +1,4 @@
-"""Short turns as people have them every day: whatever the wording, the type is right and nothing is said twice."""
+"""Short everyday turns: for any wording, the type is right and nothing is repeated."""
 
 import pytest
 
@@ -264,7 +264,7 @@ def test_a_reason_without_a_problem_is_not_a_diagnosis() -> None:
 # ---- a failing check that passes in the end
 
 
-def mended(prompt: str, answer: str) -> Observation:
+def fixed_check(prompt: str, answer: str) -> Observation:
     return only(
         Turn()
         .ask(prompt)
@@ -276,7 +276,7 @@ def mended(prompt: str, answer: str) -> Observation:
 
 
 def test_a_fixed_check_keeps_the_error_line_the_cause_and_the_counts() -> None:
-    seen = mended("Fix the payment bug", "Fixed: the card was charged before it was renewed.")
+    seen = fixed_check("Fix the payment bug", "Fixed: the card was charged before it was renewed.")
     assert (seen.type, seen.title) == ("bug-fix", "Fix the payment bug")
     assert "npm test failed: Error: ERR_CARD_STALE card expired" in seen.facts
     assert "The card was charged before it was renewed." in seen.facts
@@ -284,13 +284,15 @@ def test_a_fixed_check_keeps_the_error_line_the_cause_and_the_counts() -> None:
 
 
 def test_the_previous_state_is_a_fact_beside_the_change() -> None:
-    seen = mended("Fix the payment bug", "Fixed the renewal of stale cards. The card was charged before it was renewed.")
+    seen = fixed_check(
+        "Fix the payment bug", "Fixed the renewal of stale cards. The card was charged before it was renewed."
+    )
     assert seen.title == "Fixed the renewal of stale cards"
     assert "The card was charged before it was renewed." in seen.facts
 
 
 def test_a_complaint_with_a_request_is_titled_by_the_fix() -> None:
-    seen = mended(
+    seen = fixed_check(
         "The checkout fails with ERR_CARD_STALE, please fix it", "It works again. The clock was read in the wrong zone."
     )
     assert seen.title == "Fixed: the checkout fails with ERR_CARD_STALE"
@@ -299,12 +301,12 @@ def test_a_complaint_with_a_request_is_titled_by_the_fix() -> None:
 
 def test_a_title_does_not_say_that_the_tests_pass() -> None:
     assert (
-        mended("payments break", "I fixed the renewal of stale cards and all tests pass.").title
+        fixed_check("payments break", "I fixed the renewal of stale cards and all tests pass.").title
         == "Fixed the renewal of stale cards"
     )
 
 
-# ---- tests, configuration, and the rest
+# ---- tests, configuration, and other types
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Phrase tables: every list and pattern loads, holds nothing twice, and tells its two examples apart."""
+"""Phrase tables: every list and pattern loads, has no duplicates, and matches only the first of its two examples."""
 
 from collections import Counter
 
@@ -54,7 +54,7 @@ def test_no_pattern_is_in_two_entries() -> None:
 
 @pytest.mark.parametrize(("table", "name"), ENTRIES)
 def test_a_line_of_a_pattern_neither_begins_nor_ends_with_a_space(table: PhraseTable, name: str) -> None:
-    """An editor that strips such a space would change the pattern without anybody seeing it."""
+    """An editor that strips such a space would silently change the pattern."""
     lines = table.entries[name].pattern.strip("\n").split("\n")
     assert len(lines) == 1 or lines == [line.strip() for line in lines]
 

@@ -1,4 +1,4 @@
-"""A question taken apart: what counts, whom it names, which time it speaks of, and what is left for its meaning."""
+"""A parsed query: its words, names and times, and the text for its embedding."""
 
 from datetime import UTC, datetime
 
@@ -87,7 +87,7 @@ def test_names_are_distinguished_from_the_first_word_of_a_sentence() -> None:
     ],
 )
 def test_only_plain_words_are_embedded(question: str, meaning: str) -> None:
-    """Identifiers match by text, and beside what must occur literally nothing may be found by meaning."""
+    """Identifiers match by text; next to a required phrase nothing is found by meaning."""
     assert parse(question).plain_words == meaning
 
 

@@ -1,4 +1,4 @@
-"""What makes one event a better answer than another, part by part."""
+"""The parts of a score: what makes one event a better answer than another."""
 
 import msgspec
 import pytest
@@ -106,7 +106,7 @@ def test_a_score_is_between_0_and_1_and_grows_with_the_sum() -> None:
 
 
 def test_candidates_with_equal_shown_scores_are_in_the_order_of_their_times() -> None:
-    """Rule 13: two sums that differ only after the last shown decimal are a tie."""
+    """Rule 13: two sums that differ only after the last shown decimal are equal."""
     older, newer = candidate(1, 10.000_001, at=1), candidate(2, 10.0, at=2)
     assert older.total() > newer.total()
     assert older.score() == newer.score()

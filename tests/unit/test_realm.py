@@ -1,4 +1,4 @@
-"""A realm that many threads open at once: what it is made of exists once."""
+"""A realm that many threads open at once has each of its parts once."""
 
 import subprocess
 import sys
@@ -61,5 +61,5 @@ def test_threads_that_open_a_realm_at_once_share_its_parts(person: Person) -> No
     environment = {**person.env, "TMPDIR": str(passing)}
     command = [sys.executable, "-c", PRELUDE + RACE]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
-    assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, "0", ""), "no folder was made in vain"
-    assert list(passing.iterdir()) == [], "and all are gone with the process"
+    assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, "0", ""), "no unused folder was created"
+    assert list(passing.iterdir()) == [], "and all are removed with the process"

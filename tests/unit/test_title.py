@@ -1,4 +1,4 @@
-"""Which line of a prompt is the title, for all agents; which titles of agents say nothing."""
+"""The line of a prompt that is the title, for all agents; and placeholder titles of agents."""
 
 import pytest
 

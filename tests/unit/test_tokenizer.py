@@ -1,4 +1,4 @@
-"""Vectors stay what state folders hold: the same weights and the same pieces as with the `wordllama` package."""
+"""Vectors in state folders stay valid: the weights and the tokens are those of the `wordllama` package."""
 
 import hashlib
 import random
@@ -13,7 +13,7 @@ from recollect.embed.static import FOLDER, VOCABULARY, WEIGHTS, StaticModel
 from recollect.embed.tokenizer import START, WordTokenizer
 
 ROOT = Path(__file__).parents[2]
-MARKS = re.compile("<s>|</s>|<unk>|▁")  # not words: the package treats them as commands
+MARKS = re.compile("<s>|</s>|<unk>|▁")  # not words: the package treats them as control tokens
 ALPHABETS = {
     "letters": "abcdeghiklmnoprstu",
     "European": "aeinorst äöüßéñçøåłšžığ",
@@ -44,7 +44,7 @@ def package() -> Path:
 def test_the_weights_match_those_of_the_package() -> None:
     assert (FOLDER / WEIGHTS).read_bytes() == (package() / "weights" / WEIGHTS).read_bytes()
     assert hashlib.sha256((FOLDER / WEIGHTS).read_bytes()).hexdigest() in (FOLDER / "NOTICE.md").read_text()
-    assert StaticModel.name == "wordllama-256-words-1"  # another name would make every state folder embed again
+    assert StaticModel.name == "wordllama-256-words-1"  # another name would embed every state folder again
 
 
 def assert_equal(own: WordTokenizer, reference: Tokenizer, words: list[str]) -> None:
@@ -72,7 +72,7 @@ def test_the_words_of_this_project_have_the_ids_of_the_reference(own: WordTokeni
 
 
 def test_a_word_that_is_a_piece_is_one_piece(own: WordTokenizer, reference: Tokenizer) -> None:
-    """Holds the short cut of `encode`, for every piece of the vocabulary."""
+    """Proves the short cut of `encode`, for every token of the vocabulary."""
     pieces = [str(reference.id_to_token(place)) for place in range(reference.get_vocab_size())]
     words = [piece[1:] for piece in pieces if piece.startswith(START) and piece.strip(START)]
     assert_equal(own, reference, words)

@@ -1,4 +1,4 @@
-"""A worktree belongs to its repository, wherever agents keep it. The paths are those that agents really use."""
+"""A worktree belongs to its repository, in every folder where agents create it. The paths are real ones of agents."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ PATHS = {
     "/work/shed/.conductor/lisbon": "shed",
     "/work/shed.worktrees/copilot-worktree-2026-03-26T13-27-15": "shed",
     "/work/shed-worktrees/green/src": "shed",
-    # no worktrees
+    # not worktrees
     "/work/worktrees/shed": "shed",
     "/home/heron/shed": "shed",
     "/home/heron/worktrees": "worktrees",
