@@ -1,7 +1,7 @@
-"""An agent that speaks the Agent Client Protocol by its official SDK and does what the last line of the prompt says.
+"""An agent that speaks the Agent Client Protocol with its official SDK and runs the last line of the prompt as a command.
 
-An argument changes what it is: `forgetful` cannot load sessions, `locked` wants a login first,
-`late` and `torn` replay a session that they load only in its next turn, whole or in part, and `silent` does not replay it.
+An argument changes its behaviour: `forgetful` cannot load sessions, `locked` requires a login first,
+`late` and `torn` replay all or part of a loaded session only in its next turn, and `silent` does not replay it.
 """
 
 import asyncio
@@ -54,14 +54,14 @@ class Scripted:
     def __init__(self, manner: str) -> None:
         self.manner = manner
         self.cancelled = asyncio.Event()
-        self.rest: list[Any] = []  # of a replay
+        self.pending_replay: list[Any] = []
 
     def on_connect(self, client: Any) -> None:
         self.client = client
 
     async def initialize(self, protocol_version: int, **kwargs: Any) -> InitializeResponse:
-        can = AgentCapabilities(load_session=self.manner != "forgetful")
-        return InitializeResponse(protocol_version=protocol_version, agent_capabilities=can)
+        capabilities = AgentCapabilities(load_session=self.manner != "forgetful")
+        return InitializeResponse(protocol_version=protocol_version, agent_capabilities=capabilities)
 
     async def new_session(self, cwd: str, **kwargs: Any) -> NewSessionResponse:
         if self.manner == "locked":
@@ -79,27 +79,27 @@ class Scripted:
             update_agent_message_text("answer"),
             start_tool_call("old", "An old call", raw_input={"old": True}),
         ]
-        now = {"late": 0, "torn": 3, "silent": 0}.get(self.manner, len(replay))
-        await self.tell(*replay[:now])
-        self.rest = [] if self.manner == "silent" else replay[now:]
+        sent_now = {"late": 0, "torn": 3, "silent": 0}.get(self.manner, len(replay))
+        await self.send_updates(*replay[:sent_now])
+        self.pending_replay = [] if self.manner == "silent" else replay[sent_now:]
         return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> PromptResponse:
         self.session = session_id
         self.text = "".join(block.text for block in prompt)
-        await self.tell(update_available_commands([]), *self.rest)
-        word, *rest = self.text.splitlines()[-1].split()
-        return await getattr(self, f"do_{word}")(*rest) or PromptResponse(stop_reason="end_turn")
+        await self.send_updates(update_available_commands([]), *self.pending_replay)
+        word, *arguments = self.text.splitlines()[-1].split()
+        return await getattr(self, f"do_{word}")(*arguments) or PromptResponse(stop_reason="end_turn")
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
         self.cancelled.set()
 
-    async def tell(self, *updates: Any) -> None:
+    async def send_updates(self, *updates: Any) -> None:
         for update in updates:
             await self.client.session_update(session_id=self.session, update=update)
 
     async def say(self, text: str) -> None:
-        await self.tell(update_agent_message_text(text))
+        await self.send_updates(update_agent_message_text(text))
 
     async def do_repeat(self) -> None:
         await self.say(self.text)
@@ -109,8 +109,8 @@ class Scripted:
             await self.say(f" {word}" if number else word)
 
     async def do_tour(self) -> PromptResponse:
-        """Everything that a turn may hold."""
-        await self.tell(
+        """Send every kind of update that a turn may have."""
+        await self.send_updates(
             update_available_commands([]),
             update_agent_thought_text("hm"),
             update_agent_message_text("one "),
@@ -138,34 +138,34 @@ class Scripted:
             update_agent_message(resource_link_block("x", "file:///x")),
             UsageUpdate(session_update="usage_update", used=1, size=2),
         )
-        used = Usage(total_tokens=36, input_tokens=10, output_tokens=5, cached_read_tokens=20, thought_tokens=1)
-        return PromptResponse(stop_reason="max_tokens", usage=used)
+        usage = Usage(total_tokens=36, input_tokens=10, output_tokens=5, cached_read_tokens=20, thought_tokens=1)
+        return PromptResponse(stop_reason="max_tokens", usage=usage)
 
     async def do_terminal(self) -> None:
-        """Run commands in terminals of its own and tell of them beside the protocol, as codex-acp does."""
-        for number, said, code in (("t1", ("hel", "lo\n"), 3), ("t2", (), 0)):
-            where = {"terminal_id": number}
+        """Run commands in its own terminals and send their output in `_meta`, as codex-acp does."""
+        for number, chunks, code in (("t1", ("hel", "lo\n"), 3), ("t2", (), 0)):
+            terminal = {"terminal_id": number}
             start = start_tool_call(number, "sh", kind="execute", status="in_progress", content=[tool_terminal_ref(number)])
-            start.field_meta = {"terminal_info": {**where, "cwd": "/"}}
-            updates = [update_tool_call(number) for _ in said]
-            for update, data in zip(updates, said, strict=True):
-                update.field_meta = {"terminal_output_delta": {**where, "data": data}}
+            start.field_meta = {"terminal_info": {**terminal, "cwd": "/"}}
+            updates = [update_tool_call(number) for _ in chunks]
+            for update, data in zip(updates, chunks, strict=True):
+                update.field_meta = {"terminal_output_delta": {**terminal, "data": data}}
             end = update_tool_call(number, status="failed" if code else "completed")
-            end.field_meta = {"terminal_exit": {**where, "exit_code": code, "signal": None}}
-            await self.tell(start, *updates, end)
+            end.field_meta = {"terminal_exit": {**terminal, "exit_code": code, "signal": None}}
+            await self.send_updates(start, *updates, end)
         await self.say("ran")
 
     def image(self) -> Any:
         return image_block(PNG, "image/png")
 
     async def do_permit(self, *requests: str) -> None:
-        """Ask for permission, each time with these kinds of options, and say what was answered."""
+        """Ask for permission, each time with these kinds of options, and repeat the answer."""
         call = ToolCallUpdate(tool_call_id="p", title="Delete all", raw_input={"path": "/"})
         for kinds in requests:
             await self.say(await self.permission(call, *kinds.split(",")))
 
     async def do_propose(self) -> None:
-        """Ask for permission showing what would be done, as Gemini CLI does, and report in words alone."""
+        """Ask for permission with a diff of the edit, as Gemini CLI does, and report only in text."""
         proposal: list[Any] = [tool_diff_content("/x.py", "new\n", "old\n")]
         call = ToolCallUpdate(tool_call_id="p", title="Edit x.py", status="pending", content=proposal)
         await self.say(await self.permission(call, "allow_once", "reject_once"))
@@ -178,7 +178,7 @@ class Scripted:
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else answer.outcome.outcome
 
     async def do_reach(self) -> None:
-        """Try what a client need not have."""
+        """Call methods that a client need not support."""
         for attempt in (
             self.client.read_text_file(session_id=self.session, path="/etc/passwd"),
             self.client.create_terminal(session_id=self.session, command="ls"),
@@ -199,7 +199,7 @@ class Scripted:
         os._exit(3)
 
     async def do_hang(self) -> PromptResponse:
-        """Work until cancelled, ask once more for permission, and end as the protocol wants it."""
+        """Work until cancelled, ask once more for permission, and end as the protocol requires."""
         await self.say("working")
         await self.cancelled.wait()
         call = ToolCallUpdate(tool_call_id="p", title="Go on")
@@ -207,7 +207,7 @@ class Scripted:
         return PromptResponse(stop_reason="cancelled")
 
     async def do_ignore(self) -> None:
-        """End for nothing but force, and have a child that outlives what it is told by its terminal."""
+        """Ignore SIGTERM, and start a child in another session that a hangup of the terminal does not end."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
         await self.say(str(child.pid))
@@ -215,4 +215,4 @@ class Scripted:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(cast(Agent, Scripted(*sys.argv[1:] or [""]))))  # what it lacks is an unknown method
+    asyncio.run(run_agent(cast(Agent, Scripted(*sys.argv[1:] or [""]))))  # the SDK answers missing methods as unknown

@@ -1,4 +1,4 @@
-"""A service that chats, on a port of its own: it says what it is told to say and remembers what it was asked."""
+"""A chat completions service on its own port, with scripted answers; it stores its requests."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def chat_reply(text: str | None, tokens_in: int | None = None, tokens_out: int | None = None) -> Answer:
-    """A proper answer, with or without its cost."""
+    """A valid answer, with or without its token usage."""
     usage = {} if tokens_in is None else {"usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}}
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -25,7 +25,7 @@ def chat_error(status: int, message: str = "no", **headers: str) -> Answer:
 
 
 class Chat:
-    """`answer` is given the body of a request and its place, from 0."""
+    """`answer` gets the body of a request and its index, from 0."""
 
     def __init__(self, answer: Callable[[dict[str, Any], int], Answer | None]) -> None:
         self.answer = answer
@@ -41,7 +41,7 @@ class Chat:
 
 @contextmanager
 def chat_server(answer: Callable[[dict[str, Any], int], Answer | None] | Answer | list[Answer]) -> Iterator[Chat]:
-    """A running service. One answer for all, one after the other, or whatever a function says; None never answers."""
+    """A running service: one answer for all requests, a list in order, or a function; None never answers."""
     if isinstance(answer, list):
         chat = Chat(lambda _, place: answer[min(place, len(answer) - 1)])
     else:
@@ -54,11 +54,11 @@ def chat_server(answer: Callable[[dict[str, Any], int], Answer | None] | Answer 
             chat.requests.append(body)
             chat.headers.append(dict(self.headers))
             chat.paths.append(self.path)
-            given = chat.answer(body, place)
-            if given is None:
+            answer = chat.answer(body, place)
+            if answer is None:
                 chat.is_closing.wait(60)
                 return
-            status, headers, content = given
+            status, headers, content = answer
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)

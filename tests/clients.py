@@ -1,4 +1,4 @@
-"""Both clients, over every wire, behind one way of speaking to them: cases are coroutines, and what waits does so in a thread."""
+"""Both clients over every wire behind one async interface; the blocking client runs in a thread."""
 
 import asyncio
 import json
@@ -16,50 +16,50 @@ WIRES = ("child", "tcp", "http")
 MANNERS = ("sync", "async")
 Case = Callable[[Any], Awaitable[None]]
 THREADS = ThreadPoolExecutor(64, "case")
-AT_ONCE = {"session", "stream"}  # what even `AsyncClient` does without being awaited
-ONE_BY_ONE = {"messages", "events"}
+NOT_AWAITED = {"session", "stream"}  # methods that even `AsyncClient` does not await
+ITERATORS = {"messages", "events"}
 
 
-async def in_thread(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(THREADS, lambda: function(*given, **named))
+async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(THREADS, lambda: function(*args, **kwargs))
 
 
-class Waiting:
-    """A `Client`, or what comes of it, as if it were the one that is awaited."""
+class AsyncWrapper:
+    """A blocking `Client`, or an object from it, with the interface of the async one."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        if not callable(found):
-            return found
-        if name in AT_ONCE:
-            return lambda *given, **named: Waiting(found(*given, **named))
-        if name in ONE_BY_ONE:
-            return lambda *given, **named: each(found(*given, **named))
-        return lambda *given, **named: self._called(found, *given, **named)
+        member = getattr(self.inner, name)
+        if not callable(member):
+            return member
+        if name in NOT_AWAITED:
+            return lambda *args, **kwargs: AsyncWrapper(member(*args, **kwargs))
+        if name in ITERATORS:
+            return lambda *args, **kwargs: iterate(member(*args, **kwargs))
+        return lambda *args, **kwargs: self._call(member, *args, **kwargs)
 
-    async def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        result = await in_thread(function, *(plain(one) for one in given), **named)
-        return Waiting(result) if isinstance(result, Session | Journey | TurnStream) else result
+    async def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        result = await in_thread(function, *(unwrap(value) for value in args), **kwargs)
+        return AsyncWrapper(result) if isinstance(result, Session | Journey | TurnStream) else result
 
     def __aiter__(self) -> AsyncIterator[Any]:
-        return each(self.inner)
+        return iterate(self.inner)
 
 
-def plain(value: Any) -> Any:
-    return value.inner if isinstance(value, Waiting) else value
+def unwrap(value: Any) -> Any:
+    return value.inner if isinstance(value, AsyncWrapper) else value
 
 
-async def each(iterator: Iterator[Any]) -> AsyncIterator[Any]:
-    """Not closed when it is left early, like any iterator."""
-    while (one := await in_thread(next, iterator, None)) is not None:
-        yield one
+async def iterate(iterator: Iterator[Any]) -> AsyncIterator[Any]:
+    """The items of a blocking iterator; like any iterator, it is not closed when the caller stops early."""
+    while (item := await in_thread(next, iterator, None)) is not None:
+        yield item
 
 
 class RunningServer:
-    """A server that runs already, and where to find it."""
+    """A server that is already running, and its addresses."""
 
     def __init__(self, person: Person, announcement: dict[str, Any], token: str | None) -> None:
         self.person = person
@@ -72,12 +72,12 @@ class RunningServer:
     @asynccontextmanager
     async def open_client(self, wire: str, manner: str) -> AsyncIterator[Any]:
         kind: Any = AsyncClient if manner == "async" else Client
-        opening: Callable[[], Any] = {
+        open_wire: Callable[[], Any] = {
             "child": lambda: kind.spawn(self.realm, env=self.person.env),
             "tcp": lambda: kind.connect(self.host, self.port, self.token),
             "http": lambda: kind.http(self.url, self.token),
         }[wire]
-        client = await opening() if manner == "async" else Waiting(await in_thread(opening))
+        client = await open_wire() if manner == "async" else AsyncWrapper(await in_thread(open_wire))
         try:
             yield client
         finally:
@@ -88,7 +88,7 @@ class RunningServer:
 def running_server(
     person: Person, *options: str, token: str | None = None
 ) -> Iterator[tuple[RunningServer, "subprocess.Popen[str]"]]:
-    """`recollect serve`, from the moment it listens; it is dead afterwards."""
+    """`recollect serve`, once it listens; it is killed afterwards."""
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--no-sync", "--json", *options]
     env = {**person.env, **({"RECOLLECT_TOKEN": token} if token is not None else {})}
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:

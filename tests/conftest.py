@@ -1,4 +1,4 @@
-"""What tests share: a person's home folder, a state folder, the real command line and a real MCP client."""
+"""Shared by all tests: a person's home folder, a state folder, the real command line and a raw MCP client."""
 
 import json
 import os
@@ -21,9 +21,16 @@ use_utc()
 process_guard.install()
 if (memory := memory_folder()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))  # where pytest makes its temporary folders
-STARTING = ("agents", "corpus", "e2e")  # folders in which every test may start processes
+PROCESS_FOLDERS = ("agents", "corpus", "e2e")  # folders in which every test may start processes
 TESTS = Path(__file__).parent
-KEPT = {"LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
+INHERITED = {
+    "LANG",
+    "PATH",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "VIRTUAL_ENV",
+}  # environment variables that tests pass on; those of agents are left out
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -33,7 +40,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(TESTS).parts[0] in STARTING:
+        if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
             item.add_marker(process_guard.MARKER)
 
 
@@ -60,31 +67,31 @@ COMMANDS_OVER_MCP = {"RECOLLECT_COMMANDS_OVER_MCP": "1"}  # the owner lets MCP c
 
 
 def without_coverage(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process whose coverage is not measured, because the measuring would be seen in it."""
+    """The environment of a process without coverage measurement, because the test would notice it."""
     return {name: value for name, value in env.items() if not name.startswith("COVERAGE_")}
 
 
 class Person:
-    """Somebody with a home folder full of agent logs, and Recollect's state beside it. Everything is real."""
+    """A person with a home folder of agent logs, and Recollect's state folder beside it. Everything is real."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
         self.state = folder / "state"
         self.realm = self.state / "realms" / "main"
-        self.launcher: tuple[str, ...] = ()  # what starts the program: such as one that confines it
+        self.launcher: tuple[str, ...] = ()  # a command that starts the program, for example a sandbox
         self.home.mkdir(parents=True)
         self.env = {
             **{
                 name: value
                 for name, value in os.environ.items()
-                if name in KEPT or name.startswith(("LC_", "PYTHON", "COVERAGE_"))
+                if name in INHERITED or name.startswith(("LC_", "PYTHON", "COVERAGE_"))
             },
             "HOME": str(self.home),
             "RECOLLECT_HOME": str(self.state),
         }
 
     def claude_log(self, session: str, project: str = "-work-app") -> Path:
-        """Where Claude Code would write this session; the folder exists."""
+        """The path at which Claude Code would write this session; its folder exists."""
         path = self.home / ".claude" / "projects" / project / f"{session}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -98,18 +105,18 @@ class Person:
         return Settings(home=self.state, **changes)
 
     def sync(self, *paths: Path, **changes: Any) -> SyncReport:
-        """One sync in this process."""
+        """Run one sync in this process."""
         return sync(self.realm, self.settings(**changes), all_sources(), self.env, paths or None)
 
     def run(self, *arguments: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
-        """The command line in a process of its own."""
+        """Run the command line in another process."""
         command = [*self.launcher, sys.executable, "-m", "recollect", *arguments]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=120, **more)
-        assert not (check and done.returncode), f"{' '.join(arguments)}: exit {done.returncode}\n{done.stderr}"
-        return done
+        completed = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=120, **more)
+        assert not (check and completed.returncode), f"{' '.join(arguments)}: exit {completed.returncode}\n{completed.stderr}"
+        return completed
 
     def json(self, *arguments: str) -> Any:
-        """What a command prints with --json, also when it fails."""
+        """The JSON that a command prints with --json, also when it fails."""
         return json.loads(self.run(*arguments, "--json", check=False).stdout)
 
     def mcp(self, *options: str, **environment: str) -> "RawMcp":
@@ -117,7 +124,7 @@ class Person:
 
 
 class RawMcp:
-    """`recollect mcp` and its pipes, for saying to it what no proper client would."""
+    """`recollect mcp` and its pipes, for messages that a valid client would not send."""
 
     def __init__(self, person: Person, *options: str, **environment: str) -> None:
         command = [*person.launcher, sys.executable, "-m", "recollect", "mcp", *(options or ("--no-sync",))]
@@ -153,7 +160,7 @@ class RawMcp:
         return answer
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool; its envelope."""
+        """Call a tool and return its envelope."""
         return self.request("tools/call", {"name": tool, "arguments": arguments})["result"]["structuredContent"]
 
 
@@ -164,10 +171,10 @@ def person(tmp_path: Path) -> Person:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The real sessions, unpacked. Tests that ask for it are marked `corpus` and skipped where there are none."""
-    packed = os.environ.get("RECOLLECT_CORPUS")
-    if not packed or not Path(packed, "unpack").exists():
+    """The folder of the unpacked real sessions. Tests that use it are marked `corpus` and skipped if there are none."""
+    archive = os.environ.get("RECOLLECT_CORPUS")
+    if not archive or not Path(archive, "unpack").exists():
         pytest.skip("RECOLLECT_CORPUS names no folder of real sessions")
     folder = tmp_path_factory.mktemp("corpus")
-    subprocess.run([sys.executable, str(Path(packed, "unpack")), str(folder)], check=True)
+    subprocess.run([sys.executable, str(Path(archive, "unpack")), str(folder)], check=True)
     yield folder

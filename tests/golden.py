@@ -1,9 +1,9 @@
-"""The expected result of every fixture: tests/fixtures/<source>/<case>/home is synced, expected.jsonl is what it became.
+"""The expected result of every fixture: expected.jsonl is the archive after a sync of tests/fixtures/<source>/<case>/home.
 
-In such a home, `named/` holds what lies in no place of its agent's: it is synced by name. `x.db.sql` is a script that makes
+In such a home, logs outside their agent's folders are in `named/` and are synced by name. `x.db.sql` is a script that creates
 the database `x.db`.
 
-python tests/golden.py --write [SOURCE]     write all of them anew, or those of one source; read the diff before you commit
+python tests/golden.py --write [SOURCE]     rewrite all of them, or those of one source; read the diff before you commit
 """
 
 import argparse
@@ -25,11 +25,11 @@ from recollect.store import Reader, archive_path
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NAMED = "named"
-NOW = 1_780_000_000  # seconds: the age of every log, for records that have no time of their own
+NOW = 1_780_000_000  # seconds: the file time of every log, for records without a time
 
 
 def use_utc() -> None:
-    """Some agents write times without a zone, which are this machine's."""
+    """Set this machine's time zone to UTC: some agents write local times without a zone."""
     os.environ["TZ"] = "UTC"
     time.tzset()
 
@@ -39,7 +39,7 @@ def cases() -> list[Path]:
 
 
 def lay_out(case: Path, home: Path) -> None:
-    """A fixture as a home folder. Every file is of the same age, for records that have no time of their own."""
+    """Copy a fixture to a home folder. Every file has the same file time, for records without a time."""
     shutil.copytree(case / "home", home, dirs_exist_ok=True)
     for script in list(home.rglob("*.sql")):
         run(script.with_suffix(""), statements(script.read_text("utf-8")))
@@ -49,15 +49,15 @@ def lay_out(case: Path, home: Path) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script, each of which is whole."""
-    found, held = [], ""
+    """The complete statements of a script."""
+    complete, pending = [], ""
     for line in script.splitlines(keepends=True):
-        held += line
-        if sqlite3.complete_statement(held):
-            found.append(held)
-            held = ""
-    assert not held.strip(), f"the script ends inside a statement: {held}"
-    return found
+        pending += line
+        if sqlite3.complete_statement(pending):
+            complete.append(pending)
+            pending = ""
+    assert not pending.strip(), f"the script ends inside a statement: {pending}"
+    return complete
 
 
 def run(database: Path, script: list[str]) -> None:
@@ -78,7 +78,7 @@ def synced_archive(case: Path, folder: Path) -> list[str]:
 
 
 def contents(realm: Path, home: Path) -> Iterator[str]:
-    """The archive of a realm as lines. Where the home lies is left out."""
+    """The archive of a realm as lines, without the path of the home folder."""
     for line in _contents(realm, home):
         yield line.replace(str(home), "~")
 
@@ -112,7 +112,7 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
         reader.close()
 
 
-HIDDEN_OF_TURNS = {"session", "usage"}  # a key that is another one every time; what the session's usage is the sum of
+HIDDEN_OF_TURNS = {"session", "usage"}  # a key that differs every time; the session has the sum of the usage
 EVENT_FIELDS = ("turn", "seq", "kind", "at", "line", "tool", "model", "answers", "exit_code", "failed", "own", "estimated")
 
 
@@ -125,7 +125,7 @@ def _session(reader: Reader, session: Any, home: Path) -> dict[str, Any]:
 
 
 def _if_estimated(fields: dict[str, Any]) -> dict[str, Any]:
-    """Only where times are estimated is it told."""
+    """The fields, without `estimated` if it is false."""
     return fields if fields["estimated"] else {name: value for name, value in fields.items() if name != "estimated"}
 
 

@@ -1,4 +1,4 @@
-"""`recollect serve` on a port of its own, and plain requests to it."""
+"""`recollect serve` on a free port, and plain requests to it."""
 
 import http.client
 import json
@@ -43,7 +43,7 @@ class HttpServer:
         self.wait_for_exit()
 
     def wait_for_exit(self) -> None:
-        """Wait until it has ended, as it should: without a word of what went wrong inside."""
+        """Wait until the server has exited with code 0 and without a traceback."""
         code, stderr = self.process.wait(timeout=30), self.stderr_text()
         assert self.process.stdout
         self.process.stdout.close()
@@ -52,19 +52,19 @@ class HttpServer:
         assert "Traceback" not in stderr, stderr
 
     def stderr_text(self) -> str:
-        """What it has written to standard error."""
+        """The text that the server has written to standard error."""
         self._stderr.seek(0)
         return self._stderr.read()
 
     def raw(self, request: bytes) -> bytes:
-        """What comes back for bytes that need be no HTTP, until the server closes the connection."""
+        """Send any bytes, valid HTTP or not, and return everything up to the end of the connection."""
         address = urlsplit(self.url)
         with socket.create_connection((address.hostname, address.port), 30) as connection:
             connection.sendall(request)
             return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
     def rpc(self) -> RpcSocket:
-        """A connection to its port for JSON-RPC."""
+        """A connection to the JSON-RPC port."""
         assert self.rpc_port is not None
         return RpcSocket(self.rpc_port, self.token)
 
@@ -72,7 +72,7 @@ class HttpServer:
     def response(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Iterator[http.client.HTTPResponse]:
-        """A response, as it comes. A body that is no bytes is sent as JSON; the token is sent unless a test takes it away."""
+        """An open response. A body that is not bytes is sent as JSON; the token is sent unless a test removes it."""
         connection = http.client.HTTPConnection(self.host, timeout=60)
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         try:
@@ -82,7 +82,7 @@ class HttpServer:
             connection.close()
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """The status and the JSON of an answer."""
+        """Send a request and return the status and the JSON of the response."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         with self.response(method, path, body, named) as response:
             content = response.read()
@@ -90,7 +90,7 @@ class HttpServer:
 
     @contextmanager
     def events(self, path: str, **headers: str) -> Iterator[Iterator[dict[str, Any]]]:
-        """Server-Sent Events, from the moment that the server has begun to send them."""
+        """A stream of Server-Sent Events whose response has begun."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         with self.response("GET", path, headers=named) as response:
             assert response.status == 200, response.read()
@@ -98,7 +98,7 @@ class HttpServer:
 
 
 def events_of(response: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
-    """The data of every event, with its name where it has one."""
+    """The data of every event, with its name if it has one."""
     name = ""
     for raw in response:
         line = raw.decode().rstrip("\n")

@@ -1,4 +1,4 @@
-"""Live sessions on every surface that offers them, asked by the same words: an operation by its name in the table."""
+"""Live sessions on every surface behind one interface: an operation is called by its name in the table."""
 
 import json
 import shlex
@@ -26,7 +26,7 @@ NUMBERS = {"SESSION_NOT_FOUND": -32001, "SESSION_BUSY": -32002, "REQUEST_CANCELL
 
 
 class Refused(Exception):
-    """An error, in the words that every surface has for it; its number was checked on the way."""
+    """An error in the form that all surfaces share; its number has already been checked."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__(body)
@@ -36,10 +36,10 @@ class Refused(Exception):
 
 
 class Surface(ABC):
-    """One realm, by one surface."""
+    """One realm, used through one surface."""
 
-    has_types = True  # of values; on a command line everything is text
-    has_realms = True  # models are not offered realms
+    has_types = True  # values have types; on a command line everything is text
+    has_realms = True  # models get no operations on realms
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         self.person = person
@@ -50,15 +50,15 @@ class Surface(ABC):
 
     @abstractmethod
     def ask(self, name: str, **arguments: Any) -> Any:
-        """The answer of an operation; raises `Refused`."""
+        """Call an operation and return its answer; raises `Refused`."""
 
-    def ask_apart(self, name: str, **arguments: Any) -> Any:
-        """The same by a connection, or a process, of its own."""
+    def ask_separately(self, name: str, **arguments: Any) -> Any:
+        """The same over a new connection or in a new process."""
         return self.ask(name, **arguments)
 
     def begin(self, name: str, **arguments: Any) -> "Future[Any]":
-        """An operation under way."""
-        return self._pool.submit(self.ask_apart, name, **arguments)
+        """Start an operation in a thread."""
+        return self._pool.submit(self.ask_separately, name, **arguments)
 
     def refusal(self, name: str, **arguments: Any) -> Refused:
         try:
@@ -73,22 +73,22 @@ class Surface(ABC):
 
 
 class Rpc(Surface):
-    """JSON-RPC on standard streams. What runs beside is run by another process."""
+    """JSON-RPC on standard streams. Concurrent operations run in another process."""
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         super().__init__(person, realm, backend)
         self._talk = self.stack.enter_context(RawRpc(person, *self.options))
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        return requested(self._talk, name, arguments)
+        return rpc_answer(self._talk, name, arguments)
 
-    def ask_apart(self, name: str, **arguments: Any) -> Any:
+    def ask_separately(self, name: str, **arguments: Any) -> Any:
         with RawRpc(self.person, *self.options) as talk:
-            return requested(talk, name, arguments)
+            return rpc_answer(talk, name, arguments)
 
 
 class RpcTcp(Surface):
-    """JSON-RPC over TCP, every call by a connection of its own."""
+    """JSON-RPC over TCP, with a new connection for every call."""
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         super().__init__(person, realm, backend)
@@ -96,7 +96,7 @@ class RpcTcp(Surface):
 
     def ask(self, name: str, **arguments: Any) -> Any:
         with self.server.rpc() as talk:
-            return requested(talk, name, arguments)
+            return rpc_answer(talk, name, arguments)
 
 
 class Rest(Surface):
@@ -114,7 +114,7 @@ class Rest(Surface):
 
 
 class Mcp(Surface):
-    """MCP on standard streams, where the owner lets it name programs. What runs beside is run by another process."""
+    """MCP on standard streams; the owner allows programs. Concurrent operations run in another process."""
 
     has_realms = False
     allowed = COMMANDS_OVER_MCP
@@ -124,15 +124,15 @@ class Mcp(Surface):
         self._raw = self.stack.enter_context(person.mcp("--no-sync", *self.options, **self.allowed))
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        return told(self._raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
+        return tool_answer(self._raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
 
-    def ask_apart(self, name: str, **arguments: Any) -> Any:
+    def ask_separately(self, name: str, **arguments: Any) -> Any:
         with self.person.mcp("--no-sync", *self.options, **self.allowed) as raw:
-            return told(raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
+            return tool_answer(raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
 
 
 class McpHttp(Surface):
-    """MCP over HTTP, where the owner lets it name programs."""
+    """MCP over HTTP; the owner allows programs."""
 
     has_realms = False
     allowed = COMMANDS_OVER_MCP
@@ -145,7 +145,7 @@ class McpHttp(Surface):
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
         status, answer = self.server.ask("POST", "/mcp", call, content_type="application/json")
         assert status == 200, answer
-        return told(answer["result"])
+        return tool_answer(answer["result"])
 
 
 class Tools(Surface):
@@ -160,7 +160,7 @@ class Tools(Surface):
     def ask(self, name: str, **arguments: Any) -> Any:
         status, answer = self.server.ask("POST", f"/v1/tools/{name}", arguments)
         assert (status == 200) is not answer["isError"]
-        return told(answer)
+        return tool_answer(answer)
 
 
 class Cli(Surface):
@@ -168,11 +168,11 @@ class Cli(Surface):
 
     def ask(self, name: str, **arguments: Any) -> Any:
         options = () if name.startswith("realm_") else self.options
-        done = self.person.run(*words_of(name, arguments), *options, "--json", check=False)
-        answer = json.loads(done.stdout)
-        if done.returncode == 0:
+        completed = self.person.run(*command_line(name, arguments), *options, "--json", check=False)
+        answer = json.loads(completed.stdout)
+        if completed.returncode == 0:
             return answer
-        assert done.returncode == EXITS[answer["code"]], answer
+        assert completed.returncode == EXITS[answer["code"]], answer
         raise Refused(answer)
 
 
@@ -187,16 +187,16 @@ SURFACES: dict[str, Callable[[Person, str], Surface]] = {
 }
 
 
-# ---- an operation by the names that a surface has for it
+# ---- an operation in the names of each surface
 
 
 def method_of(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The JSON-RPC method."""
+    """The JSON-RPC method and its params."""
     route = next(route for route in OPERATIONS[name].routes if route.implied_arguments.items() <= arguments.items())
     return route.rpc, {key: value for key, value in arguments.items() if key not in route.implied_arguments}
 
 
-def requested(talk: RpcConnection, name: str, arguments: dict[str, Any]) -> Any:
+def rpc_answer(talk: RpcConnection, name: str, arguments: dict[str, Any]) -> Any:
     method, params = method_of(name, arguments)
     message = talk.request(method, **params)
     if "result" in message:
@@ -211,17 +211,17 @@ def request_of(name: str, arguments: dict[str, Any]) -> tuple[str, str, Any]:
     """The REST request."""
     route = next(route for route in OPERATIONS[name].routes if route.implied_arguments.items() <= arguments.items())
     method, path = route.http.split(" ")
-    rest = {key: value for key, value in arguments.items() if key not in route.implied_arguments}
-    for key in list(rest):
+    remaining = {key: value for key, value in arguments.items() if key not in route.implied_arguments}
+    for key in list(remaining):
         if f"{{{key}}}" in path:
-            path = path.replace(f"{{{key}}}", quote(str(rest.pop(key)), safe=""))
+            path = path.replace(f"{{{key}}}", quote(str(remaining.pop(key)), safe=""))
     if method in ("POST", "PUT", "PATCH"):
-        return method, path, rest
-    flat = [pair for key, value in rest.items() for pair in queried(key, value)]
+        return method, path, remaining
+    flat = [pair for key, value in remaining.items() for pair in query_pairs(key, value)]
     return method, f"{path}?{urlencode(flat)}" if flat else path, None
 
 
-def queried(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+def query_pairs(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case dict():
             yield from ((f"{key}[{inner}]", text) for inner, text in value.items())
@@ -231,7 +231,7 @@ def queried(key: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def told(result: dict[str, Any]) -> Any:
+def tool_answer(result: dict[str, Any]) -> Any:
     """The structured answer of a tool."""
     body = result["structuredContent"]
     assert json.loads(result["content"][0]["text"]) == body
@@ -241,21 +241,23 @@ def told(result: dict[str, Any]) -> Any:
     raise Refused(body)
 
 
-def words_of(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The command line."""
-    given = dict(arguments)
+def command_line(name: str, arguments: dict[str, Any]) -> list[str]:
+    """The words of the command line."""
+    options_left = dict(arguments)
     match name:
         case "meerkat_create_session" | "meerkat_start_turn":
-            words = ["run", given.pop("prompt", "")]
+            words = ["run", options_left.pop("prompt", "")]
             options = {"session_id": "--resume", "runner": "--runner", "user_id": "--user", "journey_id": "--journey"}
-            command = given.pop("command", None)
+            command = options_left.pop("command", None)
             words += ["--command", shlex.join(command)] if command else []
-            words += [word for key, value in given.pop("labels", {}).items() for word in ("--label", f"{key}={value}")]
-            return [*words, *(word for key, value in given.items() for word in (options[key], value))]
+            words += [
+                word for key, value in options_left.pop("labels", {}).items() for word in ("--label", f"{key}={value}")
+            ]
+            return [*words, *(word for key, value in options_left.items() for word in (options[key], value))]
         case "meerkat_config":
-            action = given.pop("action")
-            content = [json.dumps(given[key]) for key in ("config", "patch") if key in given]
-            generation = given.get("expected_generation")
+            action = options_left.pop("action")
+            content = [json.dumps(options_left[key]) for key in ("config", "patch") if key in options_left]
+            generation = options_left.get("expected_generation")
             return [
                 "config",
                 action,
@@ -265,19 +267,19 @@ def words_of(name: str, arguments: dict[str, Any]) -> list[str]:
         case "realm_list":
             return ["realm", "list"]
         case "realm_get":
-            return ["realm", "show", given["realm_id"]]
+            return ["realm", "show", options_left["realm_id"]]
     words = ["session", name.removeprefix("meerkat_").replace("read", "show")]
-    words += [given.pop("session_id")] if "session_id" in given else []
-    words += [word for key, value in given.pop("labels", {}).items() for word in ("--label", f"{key}={value}")]
-    words += [f"--{key}" for key, value in given.items() if value is True]
-    return [*words, *(word for key, value in given.items() if value is not True for word in (f"--{key}", str(value)))]
+    words += [options_left.pop("session_id")] if "session_id" in options_left else []
+    words += [word for key, value in options_left.pop("labels", {}).items() for word in ("--label", f"{key}={value}")]
+    words += [f"--{key}" for key, value in options_left.items() if value is True]
+    return [*words, *(word for key, value in options_left.items() if value is not True for word in (f"--{key}", str(value)))]
 
 
-# ---- agents that do what a test wants
+# ---- agents that a test controls
 
 
 class Agent:
-    """A program that begins, and goes on when it is told to. Its files are beside each other in a folder."""
+    """A program that creates `begun` in a folder, and finishes when the test creates `go` there."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
-"""An agent over the Agent Client Protocol that also keeps a log of its own, in Claude Code's format, under $HOME.
+"""An agent over the Agent Client Protocol that also writes its own log, in Claude Code's format, under $HOME.
 
-It calls one tool in each turn, has a sub-agent in its first one, and can load its sessions again. `crash` as a prompt kills
-whoever started it, after the answer was logged. As an argument, `forgetful` cannot load sessions, and `early` has its log
-synced before it answers.
+It calls one tool in each turn, has a sub-agent in its first turn, and can load its sessions again. The prompt `crash` kills
+its parent process, after the answer was logged. With the argument `forgetful` it cannot load sessions; `early` syncs its log
+before it answers.
 """
 
 import asyncio
@@ -44,39 +44,39 @@ class LoggingAgent:
         self.client = client
 
     async def initialize(self, protocol_version: int, **kwargs: Any) -> InitializeResponse:
-        can = AgentCapabilities(load_session=self.manner != "forgetful")
-        return InitializeResponse(protocol_version=protocol_version, agent_capabilities=can)
+        capabilities = AgentCapabilities(load_session=self.manner != "forgetful")
+        return InitializeResponse(protocol_version=protocol_version, agent_capabilities=capabilities)
 
     async def new_session(self, cwd: str, **kwargs: Any) -> NewSessionResponse:
         return NewSessionResponse(session_id=str(uuid.uuid4()))
 
     async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> LoadSessionResponse:
         for line in log_of(session_id).read_text().splitlines():
-            said = json.loads(line)["message"]
-            if isinstance(said["content"], str):
-                await self.tell(session_id, update_user_message_text(said["content"]))
-            elif said["content"][0]["type"] == "text":
-                await self.tell(session_id, update_agent_message_text(said["content"][0]["text"]))
+            message = json.loads(line)["message"]
+            if isinstance(message["content"], str):
+                await self.send_updates(session_id, update_user_message_text(message["content"]))
+            elif message["content"][0]["type"] == "text":
+                await self.send_updates(session_id, update_agent_message_text(message["content"][0]["text"]))
         return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> PromptResponse:
         text = "".join(block.text for block in prompt)
-        asked = text.splitlines()[-1]
-        call, answer = f"toolu_{uuid.uuid4().hex}", f"Answer: {asked} lies behind the weir."
+        question = text.splitlines()[-1]
+        call, answer = f"toolu_{uuid.uuid4().hex}", f"Answer: {question} lies behind the weir."
         if not log_of(session_id).exists():
             log_sub_agent(session_id)
         log(session_id, "user", content=text)
         log(session_id, "assistant", [{"type": "tool_use", "id": call, "name": "Read", "input": {"path": "weir.md"}}])
-        log(session_id, "user", [{"type": "tool_result", "tool_use_id": call, "content": f"notes on {asked}"}])
+        log(session_id, "user", [{"type": "tool_result", "tool_use_id": call, "content": f"notes on {question}"}])
         log(session_id, "assistant", [{"type": "text", "text": answer}], stop_reason="end_turn")
-        if asked == "crash":
+        if question == "crash":
             os.kill(os.getppid(), signal.SIGKILL)
         if self.manner == "early":
             subprocess.run(
                 [sys.executable, "-m", "recollect", "sync"], stdin=subprocess.DEVNULL, capture_output=True, check=True
             )
-        result = [tool_content(text_block(f"notes on {asked}"))]
-        await self.tell(
+        result = [tool_content(text_block(f"notes on {question}"))]
+        await self.send_updates(
             session_id,
             start_tool_call(call, "Read weir.md", kind="read", raw_input={"path": "weir.md"}),
             update_tool_call(call, status="completed", content=result),
@@ -84,7 +84,7 @@ class LoggingAgent:
         )
         return PromptResponse(stop_reason="end_turn")
 
-    async def tell(self, session: str, *updates: Any) -> None:
+    async def send_updates(self, session: str, *updates: Any) -> None:
         for update in updates:
             await self.client.session_update(session_id=session, update=update)
 
@@ -118,4 +118,4 @@ def log_sub_agent(session: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(cast(Agent, LoggingAgent(*sys.argv[1:] or [""]))))  # what it lacks is an unknown method
+    asyncio.run(run_agent(cast(Agent, LoggingAgent(*sys.argv[1:] or [""]))))  # the SDK answers missing methods as unknown

@@ -1,4 +1,4 @@
-"""Small logs in the real formats, written by hand in tests: one call per line."""
+"""Small logs in the real formats, which tests write by hand: one call per line."""
 
 import json
 import uuid

@@ -1,7 +1,7 @@
-"""Logs with one value made long: every fixture is a log to begin with, and every value in it may be of any length.
+"""Logs with one long value: a fixture in which one value is made longer.
 
-Of a string there is more of the same. Of a list or an object there are more items; their ids differ, so that none of them
-is taken for a copy of another. And the record that holds a string is written again and again, with another string each time.
+A string repeats its text. A list or an object gets more items; their ids differ, so that none of them
+is taken for a copy of another. The record that contains a string is repeated, with another string each time.
 """
 
 import json
@@ -29,14 +29,14 @@ KINDS = {
     "name",
     "event",
     "method",
-}  # names of fields that say what a record is
+}  # names of fields that give the kind of a record
 
 Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Where a text of a log lies: a whole file, a line of it, or a column of a row."""
+    """The place of a text in a log: a complete file, one line, or a column of a row."""
 
     path: str
     line: int | None = None
@@ -74,17 +74,17 @@ class LongValue:
 
     case: Path
     cell: Cell
-    place: Place  # the way from the text's JSON value to the one that is made long; () where the text is not JSON
+    place: Place  # the path from the text's JSON value to the one that becomes long; () if the text is not JSON
     how: str  # of `WAYS`
     shape: str  # the same for values that are read in the same way
-    text: str = ""  # of a string: what it consists of, if not of itself
+    text: str = ""  # for a string: the text to repeat, if not its own
 
     @property
     def name(self) -> str:
         return f"{self.case.parent.name}/{self.case.name}: {self.shape}"
 
     def lay_out(self, home: Path, size: int) -> None:
-        """The fixture as a home folder, with about so many characters in the place of this value."""
+        """Copy the fixture to a home folder, with about this many characters in place of this value."""
         lay_out(self.case, home)
         text = self.cell.read(home)
         if self.text:
@@ -95,42 +95,42 @@ class LongValue:
 def _longer_string(text: str, place: Place, size: int) -> str:
     if not place:
         return _repeated(text, size)
-    whole = json.loads(text)
-    holder = _at(whole, place[:-1])
+    document = json.loads(text)
+    holder = _at(document, place[:-1])
     holder[place[-1]] = _repeated(holder[place[-1]], size)
-    return json.dumps(whole, ensure_ascii=False)
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _replaced(text: str, place: Place, by: str) -> str:
     if not place:
         return by
-    whole = json.loads(text)
-    _at(whole, place[:-1])[place[-1]] = by
-    return json.dumps(whole, ensure_ascii=False)
+    document = json.loads(text)
+    _at(document, place[:-1])[place[-1]] = by
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _more_items(text: str, place: Place, size: int) -> str:
-    whole = json.loads(text)
-    value = _at(whole, place)
+    document = json.loads(text)
+    value = _at(document, place)
     count = 2 + size // (len(json.dumps(value)) + 10)
     if isinstance(value, list):
-        value += [_told_apart(item, number) for number in range(count) for item in value[:]]
+        value += [_with_other_ids(item, number) for number in range(count) for item in value[:]]
     else:
         value |= {f"{key}{number}": item for number in range(count) for key, item in list(value.items())}
-    return json.dumps(whole, ensure_ascii=False)
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _more_records(text: str, place: Place, size: int) -> str:
-    """The nearest list above a string has its item again and again; else the line is there as often."""
-    whole = json.loads(text)
+    """Repeat the item of the nearest list above a string, or else the line."""
+    document = json.loads(text)
     listed = max((depth for depth, step in enumerate(place) if isinstance(step, int)), default=None)
-    record = whole if listed is None else _at(whole, place[: listed + 1])
+    record = document if listed is None else _at(document, place[: listed + 1])
     inside = place if listed is None else place[listed + 1 :]
     more = [_varied(record, inside, number) for number in range(2 + size // (len(json.dumps(record)) + 10))]
     if listed is None:
         return "\n".join(json.dumps(item, ensure_ascii=False) for item in [record, *more])
-    _at(whole, place[:listed]).extend(more)
-    return json.dumps(whole, ensure_ascii=False)
+    _at(document, place[:listed]).extend(more)
+    return json.dumps(document, ensure_ascii=False)
 
 
 WAYS: dict[str, Callable[[str, Place, int], str]] = {
@@ -151,7 +151,7 @@ def _at(value: Any, place: Place) -> Any:
 
 
 def _varied(record: Any, inside: Place, number: int) -> Any:
-    varied = _told_apart(record, number)
+    varied = _with_other_ids(record, number)
     if not inside:
         return f"{varied}{number}"
     holder = _at(varied, inside[:-1])
@@ -159,14 +159,14 @@ def _varied(record: Any, inside: Place, number: int) -> Any:
     return varied
 
 
-def _told_apart(value: Any, number: int) -> Any:
+def _with_other_ids(value: Any, number: int) -> Any:
     """A copy with other ids."""
     if isinstance(value, list):
-        return [_told_apart(item, number) for item in value]
+        return [_with_other_ids(item, number) for item in value]
     if not isinstance(value, dict):
         return deepcopy(value)
     return {
-        key: f"{item}{number}" if isinstance(item, str) and _is_id(key) else _told_apart(item, number)
+        key: f"{item}{number}" if isinstance(item, str) and _is_id(key) else _with_other_ids(item, number)
         for key, item in value.items()
     }
 
@@ -176,7 +176,7 @@ def _is_id(key: str) -> bool:
 
 
 def values_by_source() -> dict[str, list[LongValue]]:
-    """Every value of every fixture that may be long, one of each shape in a source; in an order that means nothing."""
+    """Every value of every fixture that may be long, one of each shape in a source, in a pseudo-random order."""
     found: dict[tuple[str, str], LongValue] = {}
     for case in cases():
         with tempfile.TemporaryDirectory() as folder:

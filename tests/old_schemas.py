@@ -1,4 +1,4 @@
-"""SQL that takes a database back to an earlier schema, for tests of how an older state folder is opened."""
+"""SQL that changes a database back to an earlier schema, for tests that open older state folders."""
 
 ARCHIVE_7 = """
 UPDATE meta SET name = 'live' WHERE name = 'published';

@@ -1,4 +1,4 @@
-"""Tests that start processes are marked `process`: one that is not, and starts one, fails."""
+"""Tests that start processes are marked `process`: an unmarked test that starts one fails."""
 
 import os
 import subprocess
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 MARKER = "process"
-_current: list[str] = []  # the test that runs, where it must not start a process
+_current: list[str] = []  # the running test, if it must not start a process
 
 _started: list[str] = []
 
 
 class StartedProcess(AssertionError):
-    """A test started a process and does not say so."""
+    """An unmarked test started a process."""
 
 
 def forbid(test: str) -> None:
-    """From now on, until `allow`, whatever starts a process fails."""
+    """Until `allow` is called, every start of a process fails."""
     _current[:] = [test]
 
 
@@ -25,7 +25,7 @@ def allow() -> None:
 
 
 def check() -> None:
-    """Fail also where the code under test took the error for one of its own."""
+    """Fail also if the code under test caught the error."""
     while _started:
         raise _error(_started.pop())
 
@@ -35,17 +35,17 @@ def _error(test: str) -> StartedProcess:
 
 
 def _guarded(start: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(*given: Any, **named: Any) -> Any:
+    def guarded(*args: Any, **kwargs: Any) -> Any:
         if _current:
             _started.extend(_current)
             raise _error(_current[0])
-        return start(*given, **named)
+        return start(*args, **kwargs)
 
     return guarded
 
 
 def install() -> None:
-    """Every way in which Python code starts a process here. asyncio and anyio go through `Popen` too."""
+    """Guard every way in which Python code starts a process here. asyncio and anyio use `Popen` too."""
     subprocess.Popen.__init__ = _guarded(subprocess.Popen.__init__)  # type: ignore[method-assign]
     os.posix_spawn = _guarded(os.posix_spawn)
     os.fork = _guarded(os.fork)

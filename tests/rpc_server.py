@@ -1,4 +1,4 @@
-"""`recollect rpc` and its pipes, or a connection to its port: for saying to it what no proper client would."""
+"""`recollect rpc` and its pipes, or a connection to its port, for messages that a valid client would not send."""
 
 import json
 import socket
@@ -13,14 +13,14 @@ Message = dict[str, Any]
 
 
 def token_of(person: Person, options: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """The token of a server that has just started, as its owner finds it."""
+    """The token of a server that has just started, from the environment or its file."""
     if "--no-token" in options:
         return None
     return environment.get("RECOLLECT_TOKEN") or (person.state / "token").read_text().strip()
 
 
 class RpcConnection:
-    """One connection, whatever carries it. What comes between an answer and its request is kept in `heard`."""
+    """One connection, over any transport. `earlier_messages` has the messages that came before the awaited answers."""
 
     def __init__(self, reading: IO[bytes], write: Callable[[bytes], Any]) -> None:
         self._reading = reading
@@ -32,12 +32,12 @@ class RpcConnection:
         self._write((line.encode() if isinstance(line, str) else line) + b"\n")
 
     def hear(self) -> Any:
-        """The next message; None at the end."""
+        """Read the next message; None at the end."""
         line = self._reading.readline()
         return json.loads(line) if line else None
 
     def ask(self, method: str, params: Any = None) -> int:
-        """Send a request; the id that its answer will have."""
+        """Send a request and return its id."""
         self._last += 1
         message = {"jsonrpc": "2.0", "id": self._last, "method": method}
         self.say(json.dumps(message if params is None else {**message, "params": params}))
@@ -65,14 +65,14 @@ class RpcConnection:
         return answer["error"]
 
     def event(self) -> Message:
-        """The next event of a turn."""
+        """Read the next event of a turn."""
         message = self.hear()
         assert message["method"] == "session/event", message
         event: Message = message["params"]
         return event
 
     def events(self) -> list[Message]:
-        """The events that came before the last answer."""
+        """The events that came before the awaited answers."""
         return [message["params"] for message in self.earlier_messages if message.get("method") == "session/event"]
 
 
@@ -85,9 +85,9 @@ class RawRpc(RpcConnection):
         self.process = subprocess.Popen(command, env=person.env, stdin=pipe, stdout=pipe)
         assert self.process.stdin and self.process.stdout
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
-        super().__init__(self._stdout, self._said)
+        super().__init__(self._stdout, self._write_line)
 
-    def _said(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         self._stdin.write(line)
         self._stdin.flush()
 
@@ -98,14 +98,14 @@ class RawRpc(RpcConnection):
         assert self.end() == 0
 
     def end(self) -> int:
-        """Go away: nobody asks any more, nor reads; its exit code."""
+        """Close both pipes, as a client that disconnects, and return the exit code."""
         self._stdin.close()
         self._stdout.close()
         return self.process.wait(timeout=30)
 
 
 class RpcPort:
-    """A server on a port of its own, and connections to it."""
+    """A server on a free port, and connections to it."""
 
     def __init__(self, person: Person, *options: str, **environment: str) -> None:
         command = [sys.executable, "-m", "recollect", "rpc", "--port", "0", *options]
@@ -129,7 +129,7 @@ class RpcPort:
 
 
 class RpcSocket(RpcConnection):
-    """A connection. With a token, it has been admitted."""
+    """A connection to a port. With a token, it has been authenticated."""
 
     def __init__(self, port: int, token: str | None) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 30)

@@ -1,9 +1,9 @@
-"""A model on 127.0.0.1 that does what the prompt says, for agents that are run without a network.
+"""A model on 127.0.0.1 that follows the prompt, for agents that run without a network.
 
-A prompt `USE search_sessions {"query": "x"}` makes it call the offered tool of that name, looking for it by the agent's own
-tool search where it is not offered yet, and then say `Done: ` with the beginning of the result. It repeats any other prompt.
-It keeps every request, so that a test sees what the model was shown.
-It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed, as far as agents need it.
+A prompt `USE search_sessions {"query": "x"}` makes it call the offered tool of that name. If the tool is not offered yet, it
+uses the agent's own tool search first. It then answers `Done: ` with the beginning of the result. It repeats any other prompt.
+It stores every request, so that a test sees the input of the model.
+It supports as much of Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed, as agents need.
 """
 
 import gzip
@@ -22,33 +22,33 @@ import zstandard
 
 USE = re.compile(r"USE (\S+) (\{.*\})")
 SEARCH_TOOLS = ("ToolSearch", "tool_search")
-OURS = ("<environment_context", "<session_context", "<system-reminder", "# AGENTS", "<user_instructions", "<permissions")
-SEARCHES, SEARCH_AGAIN_S = 60, 0.2  # for a tool that is not there yet: agents connect to servers in the background
+INJECTED = ("<environment_context", "<session_context", "<system-reminder", "# AGENTS", "<user_instructions", "<permissions")
+SEARCHES, SEARCH_AGAIN_S = 60, 0.2  # for a tool that is not available yet: agents connect to servers in the background
 RESULT = 8_000  # characters of a result that it repeats
 _number = itertools.count(1)
 
 
 @dataclass
 class Conversation:
-    """What an agent shows the model, in whichever protocol."""
+    """The input that an agent sends to the model, in any protocol."""
 
-    tools: dict[str, str | None] = field(default_factory=dict)  # with the namespaces that they are in
+    tools: dict[str, str | None] = field(default_factory=dict)  # names with their namespaces
     prompt: str = ""
     results: list[str] = field(default_factory=list)  # since the prompt
 
     def say(self, text: str) -> None:
-        if not text.startswith(OURS):
+        if not text.startswith(INJECTED):
             self.prompt, self.results = text, []
 
 
-Move = tuple[str, dict[str, Any]] | str  # a call of a tool, or an answer
+Action = tuple[str, dict[str, Any]] | str  # a call of a tool, or an answer
 
 
-def move(talk: Conversation) -> Move:
-    wanted = USE.search(talk.prompt)
-    if wanted is None or not talk.tools:
+def next_action(talk: Conversation) -> Action:
+    request = USE.search(talk.prompt)
+    if request is None or not talk.tools:
         return f"Repeated: {talk.prompt[-200:]}"
-    name, arguments = wanted[1], json.loads(wanted[2].replace('\\"', '"'))  # OpenCode quotes a prompt
+    name, arguments = request[1], json.loads(request[2].replace('\\"', '"'))  # OpenCode quotes a prompt
     offered = [tool for tool in talk.tools if tool.endswith(name)]
     used = [result for result in talk.results if not _is_search(result)]
     if used:
@@ -71,7 +71,7 @@ def texts(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = [part.get("text", "") for part in content or () if isinstance(part, dict)]
-    return "\n".join(part for part in parts if part and not part.startswith(OURS))
+    return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 
 # ---- Anthropic Messages
@@ -84,25 +84,25 @@ def from_messages(body: dict[str, Any]) -> Conversation:
             continue
         results = [part for part in message["content"] if isinstance(part, dict) and part.get("type") == "tool_result"]
         talk.results += [json.dumps(part.get("content")) for part in results]
-        if not results and (said := texts(message["content"])):
-            talk.say(said)
+        if not results and (text := texts(message["content"])):
+            talk.say(text)
     return talk
 
 
-def as_messages(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+def as_messages(action: Action, talk: Conversation) -> Iterator[dict[str, Any]]:
     usage = {"input_tokens": 100, "output_tokens": 20}
     head = {"id": f"msg_{next(_number)}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
     yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None, "usage": usage}}
     block: dict[str, Any]
-    if isinstance(done, str):
-        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": done}
+    if isinstance(action, str):
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": action}
     else:
-        block = {"type": "tool_use", "id": f"toolu_{next(_number)}", "name": done[0], "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(done[1])}
+        block = {"type": "tool_use", "id": f"toolu_{next(_number)}", "name": action[0], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(action[1])}
     yield {"type": "content_block_start", "index": 0, "content_block": block}
     yield {"type": "content_block_delta", "index": 0, "delta": delta}
     yield {"type": "content_block_stop", "index": 0}
-    stop = "end_turn" if isinstance(done, str) else "tool_use"
+    stop = "end_turn" if isinstance(action, str) else "tool_use"
     yield {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage}
     yield {"type": "message_stop"}
 
@@ -121,8 +121,8 @@ def from_responses(body: dict[str, Any]) -> Conversation:
             case "function":
                 talk.tools[item["name"]] = None
             case "message" if item["role"] == "user":
-                if said := texts(item["content"]):
-                    talk.say(said)
+                if text := texts(item["content"]):
+                    talk.say(text)
             case "tool_search_output":
                 talk.tools |= {tool["name"]: space["name"] for space in item["tools"] for tool in space.get("tools", ())}
                 talk.results.append("tool_search_output")
@@ -131,15 +131,15 @@ def from_responses(body: dict[str, Any]) -> Conversation:
     return talk
 
 
-def as_responses(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+def as_responses(action: Action, talk: Conversation) -> Iterator[dict[str, Any]]:
     response = {"id": f"resp_{next(_number)}", "object": "response", "status": "in_progress", "output": []}
     yield {"type": "response.created", "response": response}
     item: dict[str, Any] = {"id": f"item_{next(_number)}", "status": "completed"}
-    if isinstance(done, str):
-        part = {"type": "output_text", "text": done, "annotations": []}
+    if isinstance(action, str):
+        part = {"type": "output_text", "text": action, "annotations": []}
         item |= {"type": "message", "role": "assistant", "content": [part]}
     else:
-        name, arguments = done
+        name, arguments = action
         item |= {"call_id": f"call_{next(_number)}"}
         if name == "tool_search":
             item |= {"type": "tool_search_call", "execution": "client", "arguments": arguments}
@@ -165,13 +165,13 @@ def from_chat(body: dict[str, Any]) -> Conversation:
     return talk
 
 
-def as_chat(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+def as_chat(action: Action, talk: Conversation) -> Iterator[dict[str, Any]]:
     head = {"id": f"chat-{next(_number)}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
     delta: dict[str, Any]
-    if isinstance(done, str):
-        delta, reason = {"role": "assistant", "content": done}, "stop"
+    if isinstance(action, str):
+        delta, reason = {"role": "assistant", "content": action}, "stop"
     else:
-        function = {"name": done[0], "arguments": json.dumps(done[1])}
+        function = {"name": action[0], "arguments": json.dumps(action[1])}
         call = {"index": 0, "id": f"call_{next(_number)}", "type": "function", "function": function}
         delta, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
     yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
@@ -194,8 +194,8 @@ def from_gemini(body: dict[str, Any]) -> Conversation:
     return talk
 
 
-def as_gemini(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
-    part = {"text": done} if isinstance(done, str) else {"functionCall": {"name": done[0], "args": done[1]}}
+def as_gemini(action: Action, talk: Conversation) -> Iterator[dict[str, Any]]:
+    part = {"text": action} if isinstance(action, str) else {"functionCall": {"name": action[0], "args": action[1]}}
     usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     yield {"candidates": [candidate], "usageMetadata": usage}
@@ -210,14 +210,14 @@ PROTOCOLS = {
 }
 
 
-def named(event: dict[str, Any]) -> str:
-    """The line before an event of the protocols that name them; Gemini CLI takes any such line for an error."""
+def event_line(event: dict[str, Any]) -> str:
+    """The line with an event's name, in protocols that have one; Gemini CLI takes any such line for an error."""
     return f"event: {event['type']}\n" if "type" in event else ""
 
 
 class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Print nothing."""
 
     def do_GET(self) -> None:
         self._answer({"data": [{"id": "scripted", "object": "model"}], "object": "list", "models": []})
@@ -227,19 +227,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self._body() or b"{}")
-        found = [spoken for mark, spoken in PROTOCOLS.items() if mark in self.path and "ount" not in self.path]
-        if not found:
+        protocols = [protocol for mark, protocol in PROTOCOLS.items() if mark in self.path and "ount" not in self.path]
+        if not protocols:
             self._answer({"input_tokens": 10, "totalTokens": 10})
             return
         self.server.requests.append(body)  # type: ignore[attr-defined]
-        hear, speak = found[0]
-        talk = hear(body)
-        events = list(speak(move(talk), talk))
+        parse, render = protocols[0]
+        talk = parse(body)
+        events = list(render(next_action(talk), talk))
         if "stream" in self.path or body.get("stream"):
-            lines = [f"{named(event)}data: {json.dumps(event)}\n\n" for event in events]
-            self._send("".join(lines) + "data: [DONE]\n\n" * (hear is from_chat), "text/event-stream")
+            lines = [f"{event_line(event)}data: {json.dumps(event)}\n\n" for event in events]
+            self._send("".join(lines) + "data: [DONE]\n\n" * (parse is from_chat), "text/event-stream")
         else:
-            self._answer(events[0] if hear is from_gemini else {})
+            self._answer(events[0] if parse is from_gemini else {})
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") == "chunked":
@@ -279,12 +279,12 @@ class Server(ThreadingHTTPServer):
 @dataclass(frozen=True)
 class Model:
     url: str
-    requests: list[Any]  # what agents showed it, as they sent it
+    requests: list[Any]  # the bodies as agents sent them
 
 
 @contextmanager
 def scripted_model() -> Iterator[Model]:
-    """A model that runs in a thread."""
+    """A running model, in a thread."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

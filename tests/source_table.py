@@ -1,4 +1,4 @@
-"""docs/sources.md and the README's table of agents, from the sources and from what their fixtures became.
+"""docs/sources.md and the README's table of agents, generated from the sources and their fixtures' expected archives.
 
 python -m tests.source_table --write
 """
@@ -44,11 +44,11 @@ Archive = list[tuple[str, dict[str, Any]]]
 
 
 def _has_kind(kind: str) -> Callable[[Archive], bool]:
-    return lambda archive: any(what == "event" and fields["kind"] == kind for what, fields in archive)
+    return lambda archive: any(record == "event" and fields["kind"] == kind for record, fields in archive)
 
 
 def _of_sessions(test: Callable[[dict[str, Any]], bool]) -> Callable[[Archive], bool]:
-    return lambda archive: any(what == "session" and test(fields) for what, fields in archive)
+    return lambda archive: any(record == "session" and test(fields) for record, fields in archive)
 
 
 CAPTURED: dict[str, Callable[[Archive], bool]] = {
@@ -58,21 +58,21 @@ CAPTURED: dict[str, Callable[[Archive], bool]] = {
     "tokens": _of_sessions(lambda session: any(json.loads(session["usage"]))),
     "model": _of_sessions(lambda session: session["model"] is not None),
     "times": _of_sessions(lambda session: not session.get("estimated")),
-    "titles": lambda archive: any(_is_titled(archive, fields["title"]) for what, fields in archive if what == "session"),
+    "titles": lambda archive: any(_is_titled(archive, fields["title"]) for record, fields in archive if record == "session"),
     "sub-agents": _of_sessions(lambda session: session["parent"] is not None),
 }
 
 
 def _is_titled(archive: Archive, title: str) -> bool:
-    """Whether a title is the agent's own: neither the beginning of a prompt nor made of name and date."""
-    said = [str(fields["body"]) for what, fields in archive if what == "event"]
-    return not any(title.rstrip("…") in " ".join(body.split()) for body in said) and not re.search(
+    """Whether a title is the agent's own: neither the beginning of a prompt nor source and date."""
+    bodies = [str(fields["body"]) for record, fields in archive if record == "event"]
+    return not any(title.rstrip("…") in " ".join(body.split()) for body in bodies) and not re.search(
         r", ~?\d{4}-\d\d-\d\d$", title
     )
 
 
 def archive_of(source: Source) -> Archive:
-    """What all fixtures of a source became."""
+    """The expected archives of all fixtures of a source."""
     goldens = [case.read_text("utf-8") for case in FIXTURES.glob(f"{source.name}/*/expected.jsonl")]
     return [next(iter(json.loads(line).items())) for golden in goldens for line in golden.split("\n")[:-1]]
 

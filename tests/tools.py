@@ -1,4 +1,4 @@
-"""The tools that are offered to models, as they are promised: in this order, by these names."""
+"""The tools that models are offered, by name and in order."""
 
 HISTORY = ("search_sessions", "open", "list_sessions")
 TRACE = ("search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events")
@@ -14,6 +14,6 @@ SESSIONS = (
     "meerkat_config",
 )
 TOOLS = (*HISTORY, *TRACE, *MEMORY, *JOURNEYS, *SESSIONS)
-RUNNING = {"meerkat_create_session", "meerkat_start_turn"}  # turns, and with them programs
+RUNNING = {"meerkat_create_session", "meerkat_start_turn"}  # tools that run turns, and with them programs
 DESTRUCTIVE = {*RUNNING, "meerkat_interrupt", "meerkat_archive", "meerkat_config"}  # they end or replace what exists
 WRITING = {"record_observation", *JOURNEYS, *SESSIONS} - {"query_journey_history", *READING}

@@ -93,9 +93,9 @@ class Lifecycle(RuleBasedStateMachine):
     def teardown(self) -> None:
         for expected in self.expected.values():
             if expected.running is not None:
-                expected.running.wake()
+                expected.running.release()
         for _, zombie in self.zombies:
-            zombie.wake()
+            zombie.release()
         for process in (*self.processes, *self.crashed):
             process.close()
         shutil.rmtree(self.folder)
@@ -164,7 +164,7 @@ class Lifecycle(RuleBasedStateMachine):
     def interrupt(self, place: int, by: int) -> None:
         expected, turn = self._turn(place)
         assert self.processes[by].interrupt(at(place, self._running())) is True
-        turn.over()
+        turn.wait_for_end()
         assert isinstance(turn.error, Cancelled)
         self._check_events(expected, turn, "turn_interrupted")
         expected.end_with_notice("The turn was interrupted.")
@@ -184,7 +184,7 @@ class Lifecycle(RuleBasedStateMachine):
         self.processes[by].archive(session)
         expected.archived = True
         if (turn := expected.running) is not None:
-            turn.over()
+            turn.wait_for_end()
             assert isinstance(turn.error, Cancelled)
             self._check_events(expected, turn, "turn_interrupted")
             expected.end_with_notice("The session was archived while this turn ran.")
@@ -218,7 +218,7 @@ class Lifecycle(RuleBasedStateMachine):
     def wake_a_zombie(self) -> None:
         """A turn that was marked as crashed cannot change its session any more."""
         _, turn = self.zombies.pop()
-        turn.wake()
+        turn.release()
         assert isinstance(turn.error, Cancelled)
 
     def _check_events(self, expected: Expected, turn: ControlledTurn, end: str) -> None:
@@ -326,7 +326,7 @@ def test_an_interrupt_that_reports_success_did_interrupt_the_turn(pair: Pair) ->
         turn = ControlledTurn(one, session, "go")
         with ThreadPoolExecutor(1) as beside:
             interrupt = beside.submit(other.interrupt, session)
-            turn.wake()
+            turn.release()
             assert interrupt.result() is isinstance(turn.error, Cancelled)
 
 
@@ -361,7 +361,7 @@ def test_a_process_that_exits_normally_leaves_no_crash(pair: Pair) -> None:
         ("assistant", "half"),
         ("system_notice", "The turn was interrupted."),
     ]
-    turn.over()
+    turn.wait_for_end()
 
 
 def deep(levels: int) -> Any:
@@ -419,7 +419,7 @@ def test_a_session_is_usable_after_a_failed_commit(tmp_path: Path) -> None:
     turn, path = ControlledTurn(one, session, "second"), transcript_path(tmp_path, session)
     path.rename(tmp_path / "aside")
     path.mkdir()  # works like a disk that refuses the write
-    turn.wake()
+    turn.release()
     assert isinstance(turn.error, StoreFault)
     assert turn.events[-1]["type"] == "turn_failed"
     path.rmdir()

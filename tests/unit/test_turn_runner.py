@@ -88,7 +88,7 @@ def test_messages_of_a_turn_are_stored_when_its_session_is_archived(sessions: Li
     turn = ControlledTurn(sessions, session, "go")
     turn.say("so far")
     sessions.archive(session)
-    turn.over()
+    turn.wait_for_end()
     notice = ("system_notice", "The session was archived while this turn ran.")
     assert roles_and_texts(sessions, session) == [("user", "go"), ("assistant", "so far"), notice]
 
@@ -120,7 +120,7 @@ def test_a_cancelled_turn_that_does_not_end_is_closed_by_another_process(
     if end == "interrupt":
         assert other.run(session, turn_request("again", runner_with_output(AnswerText("yes")))).turns == 2
     before = roles_and_texts(other, session)
-    turn.wake()
+    turn.release()
     assert isinstance(turn.error, Cancelled)
     assert roles_and_texts(other, session) == before, "the later end of the first turn does not overwrite it"
     other.close()
