@@ -112,7 +112,9 @@ class Person:
         """Run the command line in another process."""
         command = [*self.launcher, sys.executable, "-m", "recollect", *arguments]
         completed = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=120, **more)
-        assert not (check and completed.returncode), f"{' '.join(arguments)}: exit {completed.returncode}\n{completed.stderr}"
+        assert not (check and completed.returncode), (
+            f"{' '.join(arguments)}: exit {completed.returncode}\n{completed.stderr}"
+        )
         return completed
 
     def json(self, *arguments: str) -> Any:

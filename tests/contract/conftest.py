@@ -1,4 +1,4 @@
-"""What several contract tests share."""
+"""Fixtures that several contract tests share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from recollect.sources import all_sources
-from tests.contract.source_cases import Machine, read_whole, source_of
+from tests.contract.source_cases import Machine, read_at_once, source_of
 
 
 @pytest.fixture
 def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """Of a fixture's own source, whose logs are looked at over and over again; else of all."""
-    known = request.getfixturevalue("case") if "case" in request.fixturenames else None
-    machine = Machine(tmp_path / "machine", (source_of(known),) if known else all_sources())
-    with machine.intake:
+    """A machine with the source of the current case, which is faster; without a case, with all sources."""
+    case = request.getfixturevalue("case") if "case" in request.fixturenames else None
+    machine = Machine(tmp_path / "machine", (source_of(case),) if case else all_sources())
+    with machine.ingester:
         yield machine
 
 
 @pytest.fixture
-def whole(case: Path) -> list[str]:
-    """What a fixture becomes when each of its logs is read in one go."""
-    return read_whole(case)
+def archive_read_at_once(case: Path) -> list[str]:
+    """The archive of a fixture when each of its logs is read at once."""
+    return read_at_once(case)

@@ -1,6 +1,6 @@
-"""A home with a session of every kind, which the tests of the history contract share.
+"""A home with sessions of every kind, shared by the tests of the history contract.
 
-A session is called by its title; what its words are good for is said where they are written.
+A session is named by its title; the purpose of its words is explained next to them.
 """
 
 import json
@@ -21,7 +21,7 @@ MEGABYTES = 3
 
 @contextmanager
 def serve_archive(folder: Path) -> Iterator[History]:
-    """The home with everything in it, synced and served."""
+    """The home with all its logs, synced, with a server and a client."""
     person = Person(folder)
     write_logs(person)
     person.sync()
@@ -141,7 +141,7 @@ def tides(log: Codex) -> list[Record]:
 
 
 def dredging(log: Codex) -> list[Record]:
-    """Injected context before the first prompt; later the parent of a fork."""
+    """Injected context before the first prompt; the parent of a fork."""
     return [
         log.begins(),
         log.injects("# AGENTS.md instructions for /home/sam/harbour\n\nRun the tests."),
@@ -155,14 +155,14 @@ def dredging(log: Codex) -> list[Record]:
 def dredging_fork(log: Codex) -> list[Record]:
     parent = Codex(3)
     copied = dredging(parent)
-    began = log.begins(forked_from_id=parent.session)
-    copied = [{**line, "timestamp": began["timestamp"]} for line in copied]
+    header = log.begins(forked_from_id=parent.session)
+    copied = [{**line, "timestamp": header["timestamp"]} for line in copied]
     own = [*log.prompt("Review the notes about dredging"), *log.says("One date is wrong."), log.completes()]
-    return [began, *copied, *own]
+    return [header, *copied, *own]
 
 
 def gates(log: Codex) -> list[Record]:
-    """Spawns a sub-agent with a log of its own."""
+    """Spawns a sub-agent that has its own log."""
     child = Codex(6).session
     return [
         log.begins(),
@@ -200,7 +200,7 @@ def archive(log: Codex) -> list[Record]:
 
 
 def codex_ends(opening: str, *last: Callable[[Codex], list[Record]]) -> Callable[[Codex], list[Record]]:
-    """A session of one turn: a prompt, a command, and whatever is written last."""
+    """A session of one turn: a prompt, a command, and the given last records."""
 
     def records(log: Codex) -> list[Record]:
         shared = [log.begins(), *log.prompt(opening), log.calls("exec_command", "c1", cmd="make"), log.result("c1", "ok", 0)]
@@ -225,7 +225,7 @@ CODEX: list[Callable[[Codex], list[Record]]] = [
 
 
 def monitor(log: Claude) -> list[Record]:
-    """Three turns and a fourth under way; reasoning; tools used twice over."""
+    """Three turns and a fourth that is running; reasoning; tools that are used twice."""
     return [
         {"type": "ai-title", "aiTitle": "Investigate monitor startup", "sessionId": log.session},
         log.prompt("Where is the monitor configured?"),
@@ -245,7 +245,7 @@ def monitor(log: Claude) -> list[Record]:
 
 
 def settled(log: Claude) -> list[Record]:
-    """Turns that stopped without saying so: the next prompt came."""
+    """Turns without an end marker: the next prompt ends them."""
     return [
         log.prompt("settled with words"), log.says("Half an answer.", stop=None),
         log.calls("Bash", "t1", command="make"), log.result("t1", "made"),
@@ -277,7 +277,7 @@ OWN = "What did we decide about the kelp farm?"
 
 
 def own(log: Claude) -> list[Record]:
-    """Recollect's own traffic; `barnacle` is said nowhere else."""
+    """Recollect's own traffic; no other text has `barnacle`."""
     return [
         log.prompt(OWN),
         log.calls("mcp__recollect__search_sessions", "t1", query="kelp barnacle"),
@@ -324,7 +324,7 @@ def survey(log: Claude) -> list[Record]:
 
 
 def bench(name: str) -> Callable[[Claude], list[Record]]:
-    """Answers that are alike to the letter, so that nothing but time and id tells them apart."""
+    """Identical answers, which differ only in time and id."""
 
     def records(log: Claude) -> list[Record]:
         rounds = [(log.prompt(f"{name} bench, round {n}"), log.says("Zephyr calibrated.")) for n in range(3)]
@@ -366,7 +366,7 @@ def identifiers(log: Claude) -> list[Record]:
     ]
 
 
-BURIED = {  # what a long text hides far from its beginning, each in an answer of its own
+BURIED = {  # words far from the beginning of a long text, each in its own answer
     "signalbox": "signalbox",
     "plain": "the derrick collapsed",
     "stem": "then retry the hoist",
@@ -387,7 +387,7 @@ def buried(log: Claude) -> list[Record]:
 
 
 PAINT = "Paint the harbour wall"
-INJECTED = {  # what others than the person put into the conversation, by a word that only it has
+INJECTED = {  # texts that are not from the person, by a word that only each of them has
     "caveat": "<local-command-caveat>Caveat: ignore the caveatword</local-command-caveat>",
     "reminder": "<system-reminder>mind the budgetword</system-reminder>",
     "skill": "Base directory for this skill: skillword",
@@ -396,7 +396,7 @@ INJECTED = {  # what others than the person put into the conversation, by a word
 
 
 def paint(log: Claude) -> list[Record]:
-    """Everything that stands between prompts without being one."""
+    """Every kind of record between prompts that is not a prompt."""
     hook = {"type": "hook_success", "hookName": "SessionStart", "content": "hookword"}
     return [
         log._tree("attachment", attachment=hook),
@@ -417,7 +417,7 @@ COMMANDS = "Steer home"
 
 
 def commands(log: Claude) -> list[Record]:
-    """A slash command that the agent answers is a prompt; one that only the program answers is none."""
+    """A slash command that the agent answers is a prompt; one that only the program answers is not."""
     return [
         log.prompt(COMMANDS), log.says("Steering."),
         log.prompt("<command-name>/review</command-name><command-message>review</command-message><command-args>12</command-args>"),
@@ -428,7 +428,7 @@ def commands(log: Claude) -> list[Record]:
 
 
 def claude_ends(opening: str, *last: Callable[[Claude], Record]) -> Callable[[Claude], list[Record]]:
-    """A session of one turn: a prompt, a command, and whatever is written last."""
+    """A session of one turn: a prompt, a command, and the given last records."""
 
     def records(log: Claude) -> list[Record]:
         shared = [log.prompt(opening), log.calls("Bash", "t1", command="make"), log.result("t1", "made")]
@@ -452,8 +452,8 @@ JUST_FITS, JUST_TOO_LONG = "ebb " * 49 + "ebbs", "flow " * 40 + "!"
 
 def summarised(log: Claude) -> list[Record]:
     """Titled by a summary record that names the last event; the summary is longer than a title may be."""
-    spoken = [log.prompt("prompt of a summarised session"), log.says("Fine.")]
-    return [*spoken, {"type": "summary", "summary": "Summary " + "of many words " * 30, "leafUuid": log.last}]
+    messages = [log.prompt("prompt of a summarised session"), log.says("Fine.")]
+    return [*messages, {"type": "summary", "summary": "Summary " + "of many words " * 30, "leafUuid": log.last}]
 
 
 CLAUDE: list[Callable[[Claude], list[Record]]] = [
@@ -485,10 +485,10 @@ CLAUDE: list[Callable[[Claude], list[Record]]] = [
 ]  # fmt: skip
 
 
-# ---- sub-agents and copies, which lie in files of their own
+# ---- sub-agents and copies, in separate files
 
 ERRAND = "Send agents for rope"
-AGENTS = ("Fetch the hawser", "Fetch the lanyard", "Fetch the painter")  # the last one is still under way
+AGENTS = ("Fetch the hawser", "Fetch the lanyard", "Fetch the painter")  # the last one is still running
 
 
 def write_logs(person: Person) -> None:
@@ -510,7 +510,7 @@ def _claude(number: int, start: int | None = None) -> Claude:
 
 
 def write_errand(person: Person) -> None:
-    """A session, two sub-agents that are done, and one that is still running."""
+    """Write a session, two finished sub-agents, and one that is still running."""
     log = _claude(70)
     spawned = [
         log.prompt(ERRAND),
@@ -535,9 +535,9 @@ RESUMED = "Now order the paint"
 
 
 def write_resumed_session(person: Person) -> None:
-    """A session, and a second file that begins with a copy of it under the same uuids."""
-    log, again = _claude(75), _claude(76)
+    """Write a session, and a second file that begins with a copy of it under the same uuids."""
+    log, resumed = _claude(75), _claude(76)
     original = [log.prompt(LIGHTHOUSE), log.says("First the fresnel lens.")]
     write(person.claude_log(log.session), original)
-    copied = [{**record, "sessionId": again.session} for record in original]
-    write(person.claude_log(again.session), [*copied, again.prompt(RESUMED), again.says("Ordered, in vermilion.")])
+    copied = [{**record, "sessionId": resumed.session} for record in original]
+    write(person.claude_log(resumed.session), [*copied, resumed.prompt(RESUMED), resumed.says("Ordered, in vermilion.")])

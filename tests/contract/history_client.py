@@ -1,4 +1,4 @@
-"""Recollect's MCP server over stdio, asked by the official client: what the tests of the history contract talk through."""
+"""Recollect's MCP server over stdio with the official client, for the tests of the history contract."""
 
 import sys
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ TYPES = ["user_input", "assistant_response", "reasoning", "tool_call", "tool_res
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one text of an answer."""
+    """The only text of a result."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
 
 
 def hints_of(tool: Tool) -> ToolAnnotations:
-    """What a tool says it may do."""
+    """The annotations of a tool."""
     assert tool.annotations is not None
     return tool.annotations
 
@@ -45,7 +45,7 @@ class History:
         return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
-        """A tool's envelope, of a success or of an error."""
+        """Call a tool and return its envelope, of a success or of an error."""
         return self.result(tool, arguments).structured_content
 
     def data(self, tool: str, /, **arguments: Any) -> Any:
@@ -68,29 +68,29 @@ class History:
     def sessions(self, **filters: Any) -> list[Any]:
         """Every session in a window, page by page."""
         page = self.data("list_sessions", **{**EVER, "limit": 50, **filters})
-        found: list[Any] = page["sessions"]
+        sessions: list[Any] = page["sessions"]
         while page["next_cursor"]:
             page = self.data("list_sessions", **{**EVER, "limit": 50, **filters}, cursor=page["next_cursor"])
-            found += page["sessions"]
-        return found
+            sessions += page["sessions"]
+        return sessions
 
     @cached_property
     def ids_by_title(self) -> dict[str, str]:
-        """Session ids by title, as they were when first asked for."""
+        """Session ids by title, from the first request on."""
         return {listed["session"]["title"]: listed["id"] for listed in self.sessions()}
 
     def turn(self, title: str, ordinal: int = 1) -> Any:
-        """A turn of the session with this title, opened."""
+        """Open a turn of the session with this title."""
         return self.open(self.open(self.ids_by_title[title])["turns"][ordinal - 1]["id"])
 
     def events(self, title: str, ordinal: int = 1) -> list[Any]:
-        """The events of a turn, each opened."""
+        """Open every event of a turn."""
         return [self.open(event["id"]) for event in self.turn(title, ordinal)["events"]]
 
 
 @contextmanager
 def connect_history(person: Person, mode: Any = "auto", **env: str) -> Iterator[History]:
-    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    """Start `recollect mcp --no-sync` and connect a client to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync"]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server, mode=mode)) as client:

@@ -1,4 +1,4 @@
-"""Recollect's journey tools over stdio, asked by the official client; and the journey that their tests share."""
+"""Recollect's journey tools over stdio with the official client; and the journey that their tests share."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ class Journeys(History):
     """The journey tools of a running server. The client itself checks every answer against its tool's output schema."""
 
     def body(self, tool: str, /, **arguments: Any) -> Body:
-        """The answer of a tool, which is the same as an object and as text."""
+        """Call a tool and return its answer, which is the same as an object and as text."""
         answer = self.result(tool, arguments)
         text = text_of(answer)
         body: Body | None = answer.structured_content
@@ -45,7 +45,7 @@ class Journeys(History):
         return error["code"], error["message"]
 
     def create_journey(self, user: str | None = None) -> str:
-        """A journey; its id."""
+        """Create a journey and return its id."""
         return str(self.body("get_or_create_journey", **({"user_id": user} if user else {}))["journey_id"])
 
     def link(self, journey: str, session: str, **more: Any) -> None:
@@ -60,12 +60,12 @@ class Journeys(History):
         return sessions
 
     def add(self, journey: str, document_type: str = "note", **more: Any) -> str:
-        """Add a document; its id."""
+        """Add a document and return its id."""
         body = self.body("add_document_to_journey", journey_id=journey, document_type=document_type, **more)
         return str(body["document_id"])
 
     def session_ids(self) -> dict[str, str]:
-        """The ids of all sessions, as this family shows them, by title."""
+        """The ids of all sessions by title, as UUIDs like in this family."""
         sessions = [listed["session"] for listed in self.sessions()]
         return {session["title"]: as_uuid(session["id"]) for session in sessions}
 
@@ -79,24 +79,24 @@ def as_reference(session: str) -> str:
 
 
 def run_operation(person: Person, operation: str, /, **arguments: Any) -> Body:
-    """An operation in this process, tool or not; its body, also of an error."""
+    """Run an operation in this process, tool or not, and return its body, also of an error."""
     body: Body = json.loads(OPERATIONS[operation].run(LiveRealm(person.settings()), arguments, RequestContext.now()).text)
     return body
 
 
 @contextmanager
 def connect_journeys(person: Person, *options: str, **env: str) -> Iterator[Journeys]:
-    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    """Start `recollect mcp --no-sync` and connect a client to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
         yield Journeys(portal, client)
 
 
-def write_session(person: Person, number: int, at: str, *said: str) -> Path:
-    """Write a session in which prompts and answers take turns, all at one time."""
+def write_session(person: Person, number: int, at: str, *texts: str) -> Path:
+    """Write a session of alternating prompts and answers, all with the same time."""
     log = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100)
-    lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(said)]
+    lines = [log.says(text) if place % 2 else log.prompt(text) for place, text in enumerate(texts)]
     return write(person.claude_log(log.session), [{**line, "timestamp": at} for line in lines])
 
 
@@ -105,20 +105,20 @@ VOYAGE = (
     ("2026-01-15T09:00:00.000Z", "Sew the torn mainsail", "The sail is sewn with waxed thread."),
     ("2026-01-19T23:59:59.999Z", "Splice the anchor rope to the anchor chain", "The anchor holds."),
     ("2026-01-20T00:00:00.000Z", "Caulk the deck seams", "The deck is dry."),
-)  # when a session began, what was asked, what was answered
-WINCH, SAIL, ROPE, DECK = (asked for _, asked, _ in VOYAGE)
+)  # start time, prompt, answer
+WINCH, SAIL, ROPE, DECK = (prompt for _, prompt, _ in VOYAGE)
 
 
 def sync_voyage(person: Person) -> Person:
-    for number, (at, asked, answered) in enumerate(VOYAGE, 1):
-        write_session(person, number, at, asked, answered)
+    for number, (at, prompt, answer) in enumerate(VOYAGE, 1):
+        write_session(person, number, at, prompt, answer)
     person.sync()
     return person
 
 
 @contextmanager
 def connect_voyage(person: Person) -> Iterator[tuple[Journeys, str, dict[str, str]]]:
-    """A server, a journey with the whole voyage in it, and the ids of its sessions by title."""
+    """A server, a journey with all sessions of the voyage, and their ids by title."""
     with connect_journeys(sync_voyage(person)) as journeys:
         journey, ids = journeys.create_journey(), journeys.session_ids()
         for session in ids.values():

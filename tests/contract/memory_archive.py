@@ -11,7 +11,7 @@ from tests.logs import Claude
 
 
 def tokens(log: Claude) -> list[Record]:
-    """A session as agents have it all day: reading, editing, a test that fails and then passes, a decision."""
+    """An ordinary session: reading, editing, a test that fails and then passes, a decision."""
     edit = {"old_string": "maxAge: 0", "new_string": "maxAge: 900"}
     return [
         log.prompt("Add JWT authentication to the API, and decide how long access tokens live"),
@@ -75,7 +75,7 @@ PROMPTS = {
     "after": "After the bell",
     "garden": "Which seeds need stratification",
 }
-RECORDED: dict[str, tuple[str, Record]] = {  # by what tells them apart: where the evidence is, and what is said
+RECORDED: dict[str, tuple[str, Record]] = {  # by the word in their title: the place of the evidence, and the other arguments
     "hull": ("api", {"type": "decision", "concepts": ["JWT", "middleware"], "files_modified": ["src/auth.ts"]}),
     "keel": ("api", {"type": "bugfix", "concepts": ["jwt"], "files_read": ["/work/api/src/middleware/jwt.ts"]}),
     "mast": ("shop", {"type": "decision", "concepts": ["Route loaders"], "files_modified": ["lib/preauth.ts"]}),
@@ -88,7 +88,7 @@ RECORDED: dict[str, tuple[str, Record]] = {  # by what tells them apart: where t
 
 @contextmanager
 def serve_archive(folder: Path) -> Iterator[Memory]:
-    """The home with everything in it: synced, distilled, recorded and served."""
+    """The home with all its logs, synced and distilled, with recorded observations, a server and a client."""
     person = Person(folder)
     for number, project, day, story in SESSIONS:
         write_session(person, number, project, day, story(session_writer(number, project)))
@@ -103,7 +103,7 @@ def serve_archive(folder: Path) -> Iterator[Memory]:
 def conversation(number: int, name: str, question: str, answer: str) -> Record:
     """One conversation of a Claude.ai export."""
     stamps = [f"2026-03-0{number}T10:00:00.000000Z", f"2026-03-0{number}T10:00:05.000000Z"]
-    said = [("human", question), ("assistant", answer)]
+    messages = [("human", question), ("assistant", answer)]
     return {
         "uuid": f"469d1c8e-0000-4d56-afd6-00000000000{number}", "name": name, "created_at": stamps[0],
         "updated_at": stamps[1], "account": {"uuid": "c1a9a5f8-0000-42e7-8de7-000000000000"},
@@ -113,7 +113,7 @@ def conversation(number: int, name: str, question: str, answer: str) -> Record:
                 "content": [{"type": "text", "text": text, "start_timestamp": stamp, "stop_timestamp": stamp}],
                 "created_at": stamp, "attachments": [], "files": [],
             }
-            for place, ((sender, text), stamp) in enumerate(zip(said, stamps, strict=True))
+            for place, ((sender, text), stamp) in enumerate(zip(messages, stamps, strict=True))
         ],
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Recollect's memory tools over stdio, asked by the official client."""
+"""Recollect's memory tools over stdio with the official client."""
 
 import json
 import re
@@ -25,15 +25,15 @@ TOOLS = ["search", "get_observations", "read", "record_observation"]
 
 
 class Memory(History):
-    """The memory tools of a running server, beside the history tools. Every answer of theirs is one text."""
+    """The memory tools of a running server, beside the history tools. Each of their answers is one text."""
 
     def __init__(self, person: Person, portal: BlockingPortal, client: Client) -> None:
         super().__init__(portal, client)
         self.person = person
-        self.ids: dict[str, str] = {}  # of what a home recorded, by the names it has there
+        self.ids: dict[str, str] = {}  # of recorded observations, by the names that an archive gives them
 
     def text_and_error(self, tool: str, arguments: Any) -> tuple[str, bool]:
-        """A tool's text, and whether it is an error."""
+        """Call a tool and return its text, and whether it is an error."""
         answer = self.result(tool, arguments)
         assert answer.structured_content is None
         return text_of(answer), bool(answer.is_error)
@@ -49,7 +49,7 @@ class Memory(History):
         return text
 
     def search_rows(self, query: str | list[str], **more: Any) -> list[Any]:
-        """The rows that a search gives to programs."""
+        """The rows of a search in JSON."""
         answer = json.loads(self.text("search", query=query, response_format="json", **more))
         assert answer["total"] == len(answer["results"])
         rows: list[Any] = answer["results"]
@@ -59,18 +59,18 @@ class Memory(History):
         return [row["title"] for row in self.search_rows(query, **more)]
 
     def evidence(self, words: str, kind: str = "user_input") -> str:
-        """The id of the one event of a kind in which these words stand next to each other."""
+        """The id of the only event of a kind that contains these words as a phrase."""
         (hit,) = self.hits(f'"{words}"', event_types=[kind])
         return str(hit["event"]["id"])
 
     def record(self, **arguments: Any) -> str:
-        """Record an observation; its id."""
+        """Record an observation and return its id."""
         return str(OBSERVATION.findall(self.text("record_observation", **arguments))[0])
 
 
 @contextmanager
 def connect_memory(person: Person, *options: str, **env: str) -> Iterator[Memory]:
-    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    """Start `recollect mcp --no-sync` and connect a client to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
@@ -78,12 +78,12 @@ def connect_memory(person: Person, *options: str, **env: str) -> Iterator[Memory
 
 
 def on_day(day: str, records: Iterable[Record]) -> list[Record]:
-    """The same lines, written on another day."""
+    """The same lines with the date of another day."""
     return [{**record, "timestamp": record["timestamp"].replace("2026-02-01", day)} for record in records]
 
 
 def write_session(person: Person, number: int, project: str, day: str, records: Iterable[Record]) -> Path:
-    """Write the log of a session whose lines were made with `speaker`."""
+    """Write the log of a session whose lines come from `session_writer`."""
     return write(person.claude_log(session_writer(number, project).session, f"-work-{project}"), on_day(day, records))
 
 

@@ -17,31 +17,31 @@ from tests.golden import NAMED, NOW, cases, contents, run, statements
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def these(chosen: list[Path]) -> pytest.MarkDecorator:
+def parametrize_cases(chosen: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", chosen, ids=lambda case: f"{case.parent.name}/{case.name}")
 
 
 every_source = pytest.mark.parametrize("source", BUILT_IN, ids=lambda source: source.name)
-every_case = these(cases())
+every_case = parametrize_cases(cases())
 
 
 class Machine:
-    """A home folder that fills up with logs, and the realm that follows it."""
+    """A home folder to which tests add logs, and the realm that reads it."""
 
     def __init__(self, folder: Path, sources: tuple[Source, ...]) -> None:
         self.home, self.realm = folder / "home", folder / "realm"
         self.home.mkdir(parents=True)
         self.writes = 0
-        self.intake = Ingester(self.realm, Settings(home=folder), sources, {"HOME": str(self.home)})
+        self.ingester = Ingester(self.realm, Settings(home=folder), sources, {"HOME": str(self.home)})
 
     def sync(self) -> SyncReport:
-        """A sync of what is in its agent's places, and of what is not, by name."""
-        report = self.intake.sync()
+        """Sync the logs in their agents' folders, and the other logs by name."""
+        report = self.ingester.sync()
         if (self.home / NAMED).exists():
-            more = self.intake.sync([self.home / NAMED])
+            named = self.ingester.sync([self.home / NAMED])
             for name in ("files", "files_read", "bytes", "lines", "events", "sessions", "problems"):
-                setattr(report, name, getattr(report, name) + getattr(more, name))
-            report.unreadable += more.unreadable + more.unrecognised
+                setattr(report, name, getattr(report, name) + getattr(named, name))
+            report.unreadable += named.unreadable + named.unrecognised
         return report
 
     def write(self, log: Path, content: bytes, age: int = NOW) -> None:
@@ -61,7 +61,7 @@ class Machine:
             with path.open("ab") as stream:
                 stream.write(content)
         self.writes += 1
-        os.utime(path, ns=(NOW * 10**9, NOW * 10**9 + self.writes))  # later, though not by a millisecond
+        os.utime(path, ns=(NOW * 10**9, NOW * 10**9 + self.writes))  # later, but by less than a millisecond
 
     def place_of(self, log: Path) -> Path:
         path = self.home / (log.with_suffix("") if log.suffix == ".sql" else log)
@@ -69,7 +69,7 @@ class Machine:
         return path
 
     def archive(self) -> list[str]:
-        """Every session, turn, event and problem, but not how many lines were read to get there."""
+        """Every session, turn, event and problem, without the counts of lines read."""
         archive = [line for line in contents(self.realm, self.home) if not line.startswith('{"tally"')]
         assert [line for line in archive if "could not be understood" in line] == []
         return archive
@@ -80,10 +80,10 @@ def source_of(case: Path) -> Source:
 
 
 @cache
-def read_whole(case: Path) -> list[str]:
+def read_at_once(case: Path) -> list[str]:
     with TemporaryDirectory() as folder:
         machine = Machine(Path(folder), (source_of(case),))
-        with machine.intake:
+        with machine.ingester:
             for log in logs_of(case):
                 machine.write(log, (case / "home" / log).read_bytes())
             machine.sync()
@@ -91,7 +91,7 @@ def read_whole(case: Path) -> list[str]:
 
 
 def logs_of(case: Path) -> list[Path]:
-    """A fixture's files in the order in which they were begun: an original before its copy, a parent before its child."""
+    """A fixture's files in the order of their first times: an original before its copy, a parent before its child."""
     home = case / "home"
     files = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
     return sorted(files, key=lambda log: (_first_time(home / log), str(log)))
@@ -108,15 +108,15 @@ def _first_time(path: Path) -> str:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """The lines of a log with their ends. A compressed log is never written but whole; a database, by its statements."""
+    """The lines of a log with their line ends. A compressed log is one part; a database has its statements."""
     content = path.read_bytes()
     if path.suffix == ".sql":
         return [statement.encode() for statement in statements(content.decode())]
     return [content] if path.suffix == ".zst" else LINE.findall(content)
 
 
-def expected(case: Path) -> list[str]:
-    """What a fixture becomes, as it was written down."""
+def expected_archive(case: Path) -> list[str]:
+    """The stored expected archive of a fixture."""
     return (case / "expected.jsonl").read_text("utf-8").split("\n")[:-1]
 
 
@@ -130,7 +130,7 @@ def is_lines(case: Path) -> bool:
 
 
 def format_of(source: Source, log: Path) -> type[Format] | None:
-    """How a source keeps a file of this name; the more particular format is meant where two would do."""
+    """The format in which a source reads a file of this name; the more specific one if two match."""
     formats = [format for format in source.formats if log.name.endswith(format.endings)]
     return type(max(formats, key=lambda format: max(map(len, format.endings)))) if formats else None
 
@@ -139,19 +139,19 @@ def is_database(case: Path) -> bool:
     return any(log.suffix == ".sql" for log in logs_of(case))
 
 
-def one_per_format(of: list[Path]) -> list[Path]:
-    """The richest case of every source and format: enough to damage, where all are compared with what is expected."""
-    richest: dict[tuple[str, frozenset[object]], Path] = {}
-    for case in sorted(of, key=lambda case: (case / "expected.jsonl").stat().st_size):
+def one_per_format(cases_: list[Path]) -> list[Path]:
+    """The largest case of every source and format: enough for damage tests; all cases are compared with their archives."""
+    largest: dict[tuple[str, frozenset[object]], Path] = {}
+    for case in sorted(cases_, key=lambda case: (case / "expected.jsonl").stat().st_size):
         source, logs = source_of(case), logs_of(case)
-        richest[source.name, frozenset((format_of(source, log), log.suffix) for log in logs)] = case
-    return sorted(richest.values())
+        largest[source.name, frozenset((format_of(source, log), log.suffix) for log in logs)] = case
+    return sorted(largest.values())
 
 
-only_lines = these([case for case in cases() if is_lines(case)])
-only_databases = these([case for case in cases() if is_database(case)])
-only_documents = these([case for case in cases() if any(log.suffix == ".json" for log in logs_of(case))])
-no_databases = these([case for case in cases() if not is_database(case)])
-one_of_each = these(one_per_format(cases()))
-with_children = these(one_per_format([case for case in cases() if has_children(case)]))
-one_of_each_file = these(one_per_format([case for case in cases() if not is_database(case)]))
+only_lines = parametrize_cases([case for case in cases() if is_lines(case)])
+only_databases = parametrize_cases([case for case in cases() if is_database(case)])
+only_documents = parametrize_cases([case for case in cases() if any(log.suffix == ".json" for log in logs_of(case))])
+no_databases = parametrize_cases([case for case in cases() if not is_database(case)])
+one_of_each = parametrize_cases(one_per_format(cases()))
+with_children = parametrize_cases(one_per_format([case for case in cases() if has_children(case)]))
+one_of_each_file = parametrize_cases(one_per_format([case for case in cases() if not is_database(case)]))

@@ -122,7 +122,7 @@ RANGES: list[tuple[dict[str, int], list[str], list[str]]] = [
 SENTENCES = ["Plot a course", "Looking", "Course 210", "how long", "Nine hours.", "wake me", "I will."]
 
 
-@pytest.mark.parametrize(("lines", "exchanges", "said"), RANGES, ids=[str(lines) for lines, _, _ in RANGES])
+@pytest.mark.parametrize(("lines", "exchanges", "sentences"), RANGES, ids=[str(lines) for lines, _, _ in RANGES])
 def test_a_range_of_lines_is_inclusive_and_shows_nothing_else(
     memory: Memory, log: str, lines: dict[str, int], exchanges: list[str], sentences: list[str]
 ) -> None:

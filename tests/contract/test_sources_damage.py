@@ -20,7 +20,7 @@ from tests.contract.source_cases import (
     one_of_each_file,
     only_databases,
     only_lines,
-    read_whole,
+    read_at_once,
 )
 from tests.golden import NOW, cases, lay_out
 
@@ -34,25 +34,27 @@ ODD: list[Any] = [
 
 @no_databases
 def test_a_log_truncated_anywhere_never_raises_and_recovers_when_it_is_complete_again(
-    case: Path, machine: Machine, whole: list[str]
+    case: Path, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         content = (case / "home" / log).read_bytes()
         for cut in (*random.Random(case.name).choices(range(len(content)), k=CUTS), None):
             machine.write(log, content[:cut])
             machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 @only_lines
-def test_a_log_that_was_replaced_by_a_longer_one_is_read_again(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_a_log_that_was_replaced_by_a_longer_one_is_read_again(
+    case: Path, machine: Machine, archive_read_at_once: list[str]
+) -> None:
     for log in logs_of(case):
         lines = lines_of(case / "home" / log)
         machine.write(log, b"".join(lines[:1] + lines[2:-1]))
         machine.sync()
         machine.write(log, b"".join(lines))
         machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 @pytest.mark.parametrize(  # a log that is recognised only by its content is not recognised with rubbish in it
@@ -64,7 +66,7 @@ def test_rubbish_after_a_record_does_not_lose_the_record(name: str, machine: Mac
     machine.write(log, (case / "home" / log).read_bytes().replace(b"\n", b" and rubbish\n"))
     machine.sync()
     *stored, problem = machine.archive()
-    assert [_body(line) for line in stored] == [_body(line) for line in read_whole(case)]
+    assert [_body(line) for line in stored] == [_body(line) for line in read_at_once(case)]
     assert "not JSON" in problem
 
 
@@ -166,7 +168,7 @@ def _odd_cell(cell: Any, chance: random.Random) -> Any:
 
 @only_databases
 def test_a_database_truncated_anywhere_never_raises_and_recovers_when_it_is_complete_again(
-    case: Path, machine: Machine, whole: list[str]
+    case: Path, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     lay_out(case, machine.home)
     for path in [machine.home / log.with_suffix("") for log in logs_of(case) if log.suffix == ".sql"]:
@@ -175,4 +177,4 @@ def test_a_database_truncated_anywhere_never_raises_and_recovers_when_it_is_comp
             path.write_bytes(content[:cut])
             os.utime(path, (NOW, NOW))
             machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once

@@ -13,7 +13,7 @@ from recollect.ingest.discover import recognise
 from recollect.settings import Settings
 from recollect.sources import Source, all_sources, read_head
 from recollect.store import Reader, archive_path
-from tests.contract.source_cases import Machine, every_case, every_source, expected, logs_of
+from tests.contract.source_cases import Machine, every_case, every_source, expected_archive, logs_of
 from tests.golden import cases, lay_out, synced_archive
 
 VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
@@ -33,7 +33,7 @@ def test_every_fixture_belongs_to_an_existing_source() -> None:
 
 @every_case
 def test_a_fixture_gives_the_expected_archive_with_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
-    assert synced_archive(case, tmp_path) == expected(case)
+    assert synced_archive(case, tmp_path) == expected_archive(case)
     reader = Reader(archive_path(tmp_path / "realm"))
     assert set(reader.counts()) == {case.parent.name}
     reader.close()
@@ -55,18 +55,18 @@ def test_the_logs_of_a_fixture_are_recognised_in_any_folder(case: Path, tmp_path
 
 @every_case
 def test_ids_do_not_depend_on_where_the_home_folder_is(case: Path, tmp_path: Path) -> None:
-    assert synced_archive(case, tmp_path / "elsewhere" / "deeper") == expected(case)
+    assert synced_archive(case, tmp_path / "elsewhere" / "deeper") == expected_archive(case)
 
 
 @every_case
-def test_reading_everything_again_gives_the_same_ids(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_reading_everything_again_gives_the_same_ids(case: Path, machine: Machine, archive_read_at_once: list[str]) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
     machine.sync()
-    machine.intake.archive.drop_cursors()
+    machine.ingester.archive.drop_cursors()
     again = machine.sync()
     assert again.bytes > 0
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 # ---- homes

@@ -21,7 +21,7 @@ from tests.contract.source_cases import (
     only_databases,
     only_documents,
     only_lines,
-    these,
+    parametrize_cases,
     with_children,
 )
 from tests.golden import NAMED, NOW, cases, contents, lay_out, statements
@@ -39,28 +39,28 @@ def test_a_second_sync_reads_nothing_and_writes_nothing(case: Path, machine: Mac
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
     first = machine.sync()
-    changes = machine.intake.archive.db.total_changes
+    changes = machine.ingester.archive.db.total_changes
     second = machine.sync()
     assert first.bytes > 0
     assert second.files >= first.files  # it now knows a project's folder, so it may look there too
     assert (second.files_read, second.bytes, second.events) == (0, 0, 0)
-    assert machine.intake.archive.db.total_changes == changes
+    assert machine.ingester.archive.db.total_changes == changes
 
 
 @every_case
 def test_a_log_that_grows_line_by_line_gives_the_same_as_one_read_at_once(
-    case: Path, machine: Machine, whole: list[str]
+    case: Path, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         for line in lines_of(case / "home" / log):
             machine.append(log, line)
             machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 @only_lines
 def test_a_log_that_is_read_while_its_lines_are_written_gives_the_same(
-    case: Path, machine: Machine, whole: list[str]
+    case: Path, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         for line in lines_of(case / "home" / log):
@@ -69,21 +69,21 @@ def test_a_log_that_is_read_while_its_lines_are_written_gives_the_same(
             for start, end in pairwise(sorted(cuts)):
                 machine.append(log, line[start:end])
                 machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
-@these([case for case in cases() if not (case / "home" / NAMED).exists()])
-def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, whole: list[str]) -> None:
+@parametrize_cases([case for case in cases() if not (case / "home" / NAMED).exists()])
+def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, archive_read_at_once: list[str]) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
-    machine.intake.sync_changed(path for path in machine.home.rglob("*") if path.is_file())
-    assert machine.archive() == whole
+    machine.ingester.sync_changed(path for path in machine.home.rglob("*") if path.is_file())
+    assert machine.archive() == archive_read_at_once
 
 
 @one_of_each_file
 @pytest.mark.parametrize("seen", [0, -20], ids=["empty", "nearly whole"])
 def test_a_log_that_is_read_before_its_first_line_is_complete_gives_the_same(
-    case: Path, seen: int, machine: Machine, whole: list[str]
+    case: Path, seen: int, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         content = (case / "home" / log).read_bytes()
@@ -91,23 +91,25 @@ def test_a_log_that_is_read_before_its_first_line_is_complete_gives_the_same(
         machine.sync()
         machine.write(log, content)
         machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 @with_children
-def test_a_parent_and_its_children_may_grow_side_by_side(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_a_parent_and_its_children_may_grow_side_by_side(
+    case: Path, machine: Machine, archive_read_at_once: list[str]
+) -> None:
     logs = logs_of(case)
     for lines in zip_longest(*(lines_of(case / "home" / log) for log in logs), fillvalue=b""):
         for log, line in zip(logs, lines, strict=True):
             machine.append(log, line)
             machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 @with_children
 @pytest.mark.parametrize("lines", [1, 3, 5])
 def test_children_may_come_after_any_line_of_their_parent(
-    case: Path, lines: int, machine: Machine, whole: list[str]
+    case: Path, lines: int, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     parent, *children = logs_of(case)
     written = lines_of(case / "home" / parent)
@@ -118,16 +120,20 @@ def test_children_may_come_after_any_line_of_their_parent(
         for child in children:
             machine.write(child, (case / "home" / child).read_bytes())
         machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
-@these([case for case in cases() if len(logs_of(case)) > 1])
-def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Machine, whole: list[str]) -> None:
+@parametrize_cases([case for case in cases() if len(logs_of(case)) > 1])
+def test_it_does_not_matter_which_log_was_written_last(
+    case: Path, machine: Machine, archive_read_at_once: list[str]
+) -> None:
     for age, log in enumerate(reversed(logs_of(case))):
         machine.write(log, (case / "home" / log).read_bytes(), NOW + age)
     machine.sync()
     # A record without a time has the file time of its log; only that may differ.
-    aged, same = (sorted(AGE.sub(f"{NOW}000", line) for line in lines) for lines in (machine.archive(), whole))
+    aged, same = (
+        sorted(AGE.sub(f"{NOW}000", line) for line in lines) for lines in (machine.archive(), archive_read_at_once)
+    )
     assert aged == same
 
 
@@ -161,14 +167,14 @@ def test_a_title_that_is_overwritten_in_the_file_is_read_again(machine: Machine)
 
 @only_documents
 def test_a_document_that_is_rewritten_at_every_step_gives_the_same_as_one_read_at_once(
-    case: Path, machine: Machine, whole: list[str]
+    case: Path, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         content = (case / "home" / log).read_bytes()
         for state in (*_states(content), content) if log.suffix == ".json" else [content]:
             machine.write(log, state)
             machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
 
 
 def _states(content: bytes) -> list[bytes]:
@@ -198,7 +204,9 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 
 @only_databases
-def test_a_database_in_use_is_read_with_its_write_ahead_log(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_a_database_in_use_is_read_with_its_write_ahead_log(
+    case: Path, machine: Machine, archive_read_at_once: list[str]
+) -> None:
     """Its owner still has it open and has not checkpointed it."""
     owners = []
     for log in logs_of(case):
@@ -216,16 +224,16 @@ def test_a_database_in_use_is_read_with_its_write_ahead_log(case: Path, machine:
         for part in path.parent.glob(f"{path.name}*"):
             os.utime(part, (NOW, NOW))
     machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once
     for owner in owners:
         owner.close()
 
 
 @every_case
-def test_the_sessions_of_a_deleted_log_stay(case: Path, machine: Machine, whole: list[str]) -> None:
+def test_the_sessions_of_a_deleted_log_stay(case: Path, machine: Machine, archive_read_at_once: list[str]) -> None:
     lay_out(case, machine.home)
     machine.sync()
     for path in sorted(path for path in machine.home.rglob("*") if path.is_file()):
         path.unlink()
     machine.sync()
-    assert machine.archive() == whole
+    assert machine.archive() == archive_read_at_once

@@ -1,6 +1,6 @@
-"""A home with a session of every kind, which the tests of the trace contract share.
+"""A home with sessions of every kind, shared by the tests of the trace contract.
 
-A session is called by its title; what its words are good for is said where they are written.
+A session is named by its title; the purpose of its words is explained next to them.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ Record = dict[str, Any]
 Story = Callable[[Claude], list[Record]]
 
 
-# ---- what is found
+# ---- sessions for searches
 
 
 EVERYWHERE = "Where is the Marlinspike?"
 
 
 def everywhere(log: Claude) -> list[Record]:
-    """`marlinspike` in every place where something can be said, in any case; the index of each is its line's."""
+    """`marlinspike` in every kind of record, in any case; the index of each event is that of its line."""
     return [
         log.prompt(EVERYWHERE),
         log.thinks("A marlinspike parts the strands of a rope."),
@@ -57,7 +57,9 @@ def identifiers(log: Claude) -> list[Record]:
 
 
 ESCAPES = "Quote the bosun"
-QUOTED = 'say "belay \\"that\\""\n\tgrep -E "^a|b$" C:\\temp\\new'  # every character that JSON escapes, but for control
+QUOTED = (
+    'say "belay \\"that\\""\n\tgrep -E "^a|b$" C:\\temp\\new'  # every character that JSON escapes, except control characters
+)
 NESTED: dict[str, Any] = {
     "edits": [{"old": 'first line\nsecond "line"', "new": ["tab\there", 42, 1.5, None, True]}],
     'a "key"\n': "x",
@@ -107,18 +109,18 @@ def signs(log: Claude) -> list[Record]:
     return [log.prompt(SIGNS), *(log.says(text) for text in SIGN_TEXTS)]
 
 
-GULLS = 23  # events that hold `gull`, in six sessions of two agents; two of them began at the same moment
+GULLS = 23  # events that contain `gull`, in six sessions of two agents; two of them began at the same moment
 
 
 def gulls(number: int, count: int) -> Story:
     def records(log: Claude) -> list[Record]:
-        asked = log.prompt(f"Feed the GULL of pier {number}")
-        return [asked, *(log.says(f"Fed gull {place}.") for place in range(count - 1))]
+        prompt = log.prompt(f"Feed the GULL of pier {number}")
+        return [prompt, *(log.says(f"Fed gull {place}.") for place in range(count - 1))]
 
     return records
 
 
-WORST = {  # what takes the most room of all that a preview may show, by a word that finds it
+WORST = {  # the characters that take the most bytes in a preview, by a word that finds them
     "knellemoji": "🎉",
     "knellcontrol": "\x01",
     "knellquote": '"',
@@ -133,7 +135,7 @@ def worst(log: Claude) -> list[Record]:
     return [log.prompt(WORST_TITLE), *rows]
 
 
-# ---- what is long
+# ---- long sessions
 
 LEDGER = "Show the long ledger"
 LEDGER_PROMPT = f"{LEDGER}\n" + "and every entry in it " * 20
@@ -189,18 +191,18 @@ HEAVY = "Recite the sagas"
 
 
 def heavy(log: Claude) -> list[Record]:
-    """Forty turns of messages that alone are more than any level but `full` may have."""
+    """Forty turns whose messages alone exceed the size limit of every level except `full`."""
     turns = ([log.prompt(f"{HEAVY}\nsaga {turn}"), log.says(f"saga {turn}: " + "波" * 3_000)] for turn in range(40))
     return [record for turn in turns for record in turn]
 
 
-# ---- what went on
+# ---- sessions for steps and insights
 
 NETS = "Mend the nets"
 
 
 def nets(log: Claude) -> list[Record]:
-    """A turn of every outcome: no tools, good ones, one of two bad, all bad, one unfinished, one bad beside an unfinished."""
+    """A turn of every outcome: no tools, all passed, one of two failed, all failed, one unfinished, one failed and one unfinished."""
     return [
         log.prompt(NETS), log.says("Mended by hand."),
         log.prompt("good"), log.calls("Bash", "a1", command="mend"), log.result("a1", "ok"),
@@ -219,7 +221,7 @@ RIGGING = "Climb the rigging"
 
 
 def rigging(log: Claude) -> list[Record]:
-    """A turn for every rule of what a step is."""
+    """A turn for every rule about steps."""
     return [
         log.prompt(RIGGING), log.thinks("A1"), log.says("A2", stop=None), log.calls("Bash", "a1", command="up"),
         log.result("a1", "A3"), log.says("A4"),
@@ -242,7 +244,7 @@ SIGNALS = "Hoist the signals"
 
 
 def signals(log: Claude) -> list[Record]:
-    """Everything that is a notification."""
+    """Every kind of notification."""
     return [
         log.prompt(SIGNALS), log.prompt("<system-reminder>reminded</system-reminder>"), log.says("Hoisted.", stop=None),
         log.prompt("Continued: compacted", isCompactSummary=True), log.system("informational", content="informed"),
@@ -259,13 +261,13 @@ def used(log: Claude, prompt: str, *tools: str) -> list[Record]:
 
 
 def circles(log: Claude) -> list[Record]:
-    """Runs of two, three and five turns with the same tools; what is between them ends a run."""
+    """Runs of two, three and five turns with the same tools; other turns end a run."""
     turns = [("Grep", "Edit")] * 2 + [("Bash",)] * 3 + [()] + [("Read", "Read")] * 5
     return [record for place, tools in enumerate(turns) for record in used(log, CIRCLES if not place else "on", *tools)]
 
 
 def nearly(log: Claude) -> list[Record]:
-    """Never three running: two, another order, a turn without tools in between, one more tool."""
+    """Never three consecutive turns: two, another order, a turn without tools in between, one more tool."""
     turns = [("Grep", "Edit")] * 2 + [("Edit", "Grep")] * 2 + [(), ("Edit", "Grep"), ("Edit",), (), (), ()]
     return [record for place, tools in enumerate(turns) for record in used(log, NEARLY if not place else "on", *tools)]
 
@@ -274,7 +276,7 @@ TIDE = "Wait for the tide"
 
 
 def tide(log: Claude) -> list[Record]:
-    """Tools of twelve seconds, of exactly ten, of a millisecond more, and one that never came back."""
+    """Tools of twelve seconds, of exactly ten, of a millisecond more, and one without a result."""
     records = [log.prompt(TIDE), log.calls("Sluice", "t1")]
     log.clock += 11
     records += [log.result("t1", "high"), log.prompt("just"), log.calls("Weir", "t2")]
@@ -290,7 +292,7 @@ STORM = "Weather the storm"
 
 
 def storm(log: Claude) -> list[Record]:
-    """So many failures that a score cannot hold them."""
+    """More failures than a score can subtract."""
     turns = ([log.prompt(STORM), log.calls("Bash", f"t{n}"), log.result(f"t{n}", "lost", failed=True)] for n in range(15))
     return [record for turn in turns for record in turn]
 
@@ -312,7 +314,7 @@ def counted(log: Codex, **total: int) -> Record:
 
 
 def depths(log: Codex) -> list[Record]:
-    """Thoughts, exit codes, a patch, and tokens."""
+    """Reasoning, exit codes, a patch, and tokens."""
     return [
         log.begins(), *log.prompt(DEPTHS),
         log.line("response_item", type="reasoning", summary=[{"type": "summary_text", "text": "The lead line is short."}]),
@@ -328,11 +330,11 @@ def pier(log: Codex) -> list[Record]:
     return [*opening, *log.says("A gull sits there."), *log.says("And a second gull."), log.completes()]
 
 
-# ---- the home itself
+# ---- the home
 
 
 def sync_first_logs(person: Person) -> Person:
-    """Nearly all sessions; of the last one of Claude Code only its beginning."""
+    """Write and sync almost all sessions; the last one of Claude Code has only its beginning."""
     for number, story in enumerate(CLAUDE, 1):
         log = _claude(number)
         write(person.claude_log(log.session), story(log)[: 2 if number == len(CLAUDE) else None])
@@ -343,7 +345,7 @@ def sync_first_logs(person: Person) -> Person:
 
 
 def sync_later_logs(person: Person) -> Person:
-    """Two that began at the same moment, the end of one that was begun, and one that is older than most."""
+    """Write and sync two sessions of the same moment, the end of the incomplete one, and one older than most."""
     log = _claude(len(CLAUDE))
     write(person.claude_log(log.session), CLAUDE[-1](log))
     for number in (41, 42):
@@ -359,14 +361,14 @@ def _claude(number: int, start: int | None = None) -> Claude:
     return Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 2_000 if start is None else start)
 
 
-CROWD, CROWDED = "···", 5_000  # what nobody looks for, and events before the index of pieces is worth making
+FILLER, FILLER_EVENTS = "···", 5_000  # a text that no test searches, and enough events to build the n-gram index
 
 
 def build_ngram_index(person: Person) -> None:
-    """Have the index of pieces made of all that is there."""
+    """Build the n-gram index of all synced sessions."""
     log = Claude("99999999-0000-4000-8000-000000000000")
-    blocks = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": CROWD} for n in range(CROWDED)]
-    write(person.claude_log(log.session), [log.prompt(CROWD), log.prompt(blocks)])
+    blocks = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": FILLER} for n in range(FILLER_EVENTS)]
+    write(person.claude_log(log.session), [log.prompt(FILLER), log.prompt(blocks)])
     person.sync()
     (person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')
     person.run("distil")
@@ -375,14 +377,14 @@ def build_ngram_index(person: Person) -> None:
 
 @contextmanager
 def serve_archive(folder: Path) -> Iterator[Trace]:
-    """The home with everything in it, read and served."""
+    """The home with all its logs, synced, with a server and a client."""
     with connect_trace(sync_later_logs(sync_first_logs(Person(folder)))) as trace:
         yield trace
 
 
 @contextmanager
 def serve_indexed_archive(folder: Path) -> Iterator[Trace]:
-    """The same home, of which the index of pieces knows the first part; of one session it knows a part."""
+    """The same home, with an n-gram index of only the first logs, and of only a part of one session."""
     person = sync_first_logs(Person(folder))
     build_ngram_index(person)
     with connect_trace(sync_later_logs(person)) as trace:

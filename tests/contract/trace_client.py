@@ -1,4 +1,4 @@
-"""Recollect's trace tools over stdio, asked by the official client: what the tests of the trace contract talk through."""
+"""Recollect's trace tools over stdio with the official client, for the tests of the trace contract."""
 
 import json
 import sys
@@ -26,14 +26,14 @@ Answer = dict[str, Any]
 
 
 class Trace(History):
-    """The trace tools of a running server. Every answer is checked to be in the family's wrapper, every error in its form."""
+    """The trace tools of a running server. Every answer and every error is checked to have the envelope of its family."""
 
     def __init__(self, person: Person, portal: BlockingPortal, client: Client) -> None:
         super().__init__(portal, client)
         self.person = person
 
     def reply(self, tool: str, arguments: Any) -> tuple[Answer, str]:
-        """The answer of a tool, as an object and as text: both the same, and the text has no blanks to spare."""
+        """The answer of a tool, as an object and as text: both are the same, and the text is compact."""
         result = self.result(tool, arguments)
         text, answer = text_of(result), result.structured_content
         assert answer is not None and json.loads(text) == answer
@@ -42,10 +42,10 @@ class Trace(History):
         return answer, text
 
     def answer(self, tool: str, /, **arguments: Any) -> Answer:
-        """A success, with its wrapper."""
+        """A success, with its envelope."""
         answer, _ = self.reply(tool, arguments)
         assert "data" in answer and answer.keys() <= WRAPPER, answer
-        assert all(answer.values()), "what is empty is left out"
+        assert all(answer.values()), "empty fields are left out"
         return answer
 
     def data(self, tool: str, /, **arguments: Any) -> Any:
@@ -68,7 +68,7 @@ class Trace(History):
         return matches
 
     def pages(self, query: str, tool: str = "search_event_previews", **more: Any) -> list[list[Answer]]:
-        """All pages of a search, each checked to say of itself what is true."""
+        """All pages of a search; the pagination of each is checked."""
         pages, cursor = [], Answer()
         while True:
             answer = self.answer(tool, query=query, **more, **cursor)
@@ -89,15 +89,15 @@ class Trace(History):
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """Session ids by title, as this family shows them."""
+        """Session ids by title, as UUIDs like in this family."""
         return {title: str(uuid.UUID(identity.removeprefix("session:"))) for title, identity in self.ids_by_title.items()}
 
     def details(self, title: str, level: str | None = None, **more: Any) -> Any:
-        depth = {"detail_level": level} if level else {}
-        return self.data("get_session_details", session_id=self.ids[title], **depth, **more)
+        detail_level = {"detail_level": level} if level else {}
+        return self.data("get_session_details", session_id=self.ids[title], **detail_level, **more)
 
     def count(self, title: str) -> int:
-        """How many events a session has."""
+        """The number of events of a session."""
         return int(self.details(title)["stats"]["total_events"])
 
     def event(self, title: str, index: int) -> Any:
@@ -116,13 +116,13 @@ def compact(answer: Any) -> str:
 
 
 def size(answer: Any) -> int:
-    """Bytes of a whole answer as compact JSON."""
+    """The size of an answer as compact JSON, in bytes."""
     return len(compact(answer).encode())
 
 
 @contextmanager
 def connect_trace(person: Person, *options: str, **env: str) -> Iterator[Trace]:
-    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    """Start `recollect mcp --no-sync` and connect a client to it."""
     arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
@@ -130,7 +130,7 @@ def connect_trace(person: Person, *options: str, **env: str) -> Iterator[Trace]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text inside arguments, names and values."""
+    """Every text inside arguments: names and values."""
     match value:
         case str():
             yield value

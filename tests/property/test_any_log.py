@@ -66,7 +66,7 @@ class Inbox:
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
-        self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
+        self.ingester = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
         self.names = (f"{number:08x}{SESSION[8:]}" for number in count(1))
 
     def receive(self, source: str, content: bytes) -> None:
@@ -74,14 +74,14 @@ class Inbox:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_bytes(content)
         try:
-            report = self.intake.sync()
+            report = self.ingester.sync()
         finally:
             log.unlink()
         assert (report.files, report.unreadable) == (1, [])
 
     def count(self, text: str) -> int:
         """The number of events with this text."""
-        reader = Reader(self.intake.archive.path)
+        reader = Reader(self.ingester.archive.path)
         found = [event for rows in reader.events_to_index(0, len(SEARCHABLE)) for event, *_ in rows if event.text() == text]
         reader.close()
         return len(found)
@@ -90,7 +90,7 @@ class Inbox:
 @pytest.fixture(scope="module")
 def inbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inbox]:
     inbox = Inbox(tmp_path_factory.mktemp("inbox"))
-    with inbox.intake:
+    with inbox.ingester:
         yield inbox
 
 

@@ -92,7 +92,7 @@ def test_only_plain_words_are_embedded(question: str, meaning: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "terms", "wholes"),
+    ("question", "terms", "phrases"),
     [
         ("ERR_AUTH_FAILED", (), (("err", "auth", "fail"),)),
         ("auth ERR_AUTH_FAILED", ("auth",), (("err", "auth", "fail"),)),
