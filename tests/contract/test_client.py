@@ -571,7 +571,7 @@ def test_any_method_can_be_called_by_its_name(talk: Callable[[Case], None], plac
     talk(case)
 
 
-def test_a_journey_holds_sessions_and_documents(talk: Callable[[Case], None]) -> None:
+def test_a_journey_has_sessions_and_documents(talk: Callable[[Case], None]) -> None:
     async def case(client: Any) -> None:
         person = str(uuid.uuid4())
         journey = await client.journey(user_id=person)

@@ -30,7 +30,7 @@ NEVER = (
 WHERE_CODES_ARE = ("src/recollect", "sdk/typescript/src", "docs")
 
 
-def made() -> Iterator[str]:
+def raised_names() -> Iterator[str]:
     """The names of everything that is called, raised or subclassed anywhere in the package."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -50,7 +50,7 @@ def kinds_of(error: type[RecollectError]) -> Iterator[tuple[str, ErrorKind]]:
 
 def test_every_error_is_raised_somewhere() -> None:
     names, kinds = zip(*kinds_of(RecollectError), strict=True)
-    assert {*names} - {*made()} == set()
+    assert {*names} - {*raised_names()} == set()
     assert {*ErrorKind} - {*kinds} == set()
 
 

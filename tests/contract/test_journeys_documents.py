@@ -214,7 +214,7 @@ def test_the_error_names_a_missing_document(person: Person, journey: str, operat
         assert answer == {"code": 400, "message": f"{field} must be a UUID"}
 
 
-def test_a_deleted_document_is_gone_everywhere(person: Person, journeys: Journeys, journey: str) -> None:
+def test_a_deleted_document_is_removed_everywhere(person: Person, journeys: Journeys, journey: str) -> None:
     """J26: the answer is the deleted document."""
     document, other_document = journeys.add(journey, title="Chart", metadata={"a": 1}), journeys.add(journey)
     before = read_document(person, journey, document)

@@ -188,10 +188,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str
 )
 def test_a_write_to_a_full_disk_is_a_500(full: tuple[Person, str, str], command: str, prefix: str) -> None:
     """J28."""
-    done = on_a_full_disk(full, command)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"recollect: {prefix}")
-    assert "Traceback" not in done.stderr
+    completed = on_a_full_disk(full, command)
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert completed.stderr.startswith(f"recollect: {prefix}")
+    assert "Traceback" not in completed.stderr
 
 
 def test_reading_works_on_a_full_disk(full: tuple[Person, str, str]) -> None:

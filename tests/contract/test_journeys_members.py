@@ -135,7 +135,7 @@ def test_a_summary_has_title_request_change_and_end_in_one_line(person: Person) 
 
 
 @pytest.mark.parametrize(
-    ("title", "asked", "files", "titles", "ended", "line"),
+    ("title", "prompt", "files", "titles", "end", "line"),
     [
         ("Sew it", "sew it", [], [], "Sewn.", "sew it. Ended: Sewn."),
         ("Sails", "Sew it\nnow, please!", [], [], "Sewn.", "Sails. Asked: Sew it now, please! Ended: Sewn."),
@@ -151,9 +151,9 @@ def test_a_summary_has_title_request_change_and_end_in_one_line(person: Person) 
     ],
 )
 def test_a_summary_repeats_nothing(
-    title: str, asked: str, files: list[str], titles: list[str], ended: str, line: str
+    title: str, prompt: str, files: list[str], titles: list[str], end: str, line: str
 ) -> None:
-    assert compose_summary(title, asked, files, titles, ended) == line
+    assert compose_summary(title, prompt, files, titles, end) == line
 
 
 def test_a_summary_has_all_its_parts_however_long_they_are() -> None:

@@ -126,7 +126,7 @@ def test_an_error_code_is_found_in_any_case(memory: Memory, query: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["title", "subtitle", "narrative", "facts", "concepts", "files_read", "files_modified"])
-def test_a_word_is_found_wherever_it_stands_in_an_observation(memory: Memory, place: str) -> None:
+def test_a_word_is_found_in_every_field_of_an_observation(memory: Memory, place: str) -> None:
     """C4."""
     word = f"ERR_{place.upper()}_E77"
     value = [f"see {word}"] if place in {"facts", "concepts", "files_read", "files_modified"} else f"see {word}"

@@ -143,7 +143,7 @@ def test_damaged_vectors_are_built_again(person: Person, damage: str) -> None:
         assert client.search_rows(["access tokens", "server sessions"], mode="vector")
 
 
-def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> None:
+def test_another_model_takes_over_while_text_search_still_works(tmp_path: Path) -> None:
     """A model does not use the vectors of another; when the old model is set again, its vectors are used again."""
     person = settle(Person(tmp_path))
     person.run("sync")

@@ -56,12 +56,12 @@ def all_events(server: HttpServer, session: str) -> int:
 
 
 def read_to_end(events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    found = []
+    received = []
     for event in events:
-        found.append(event)
+        received.append(event)
         if event["type"] in ENDS:
-            return found
-    raise AssertionError(f"no end: {found[-3:]}")
+            return received
+    raise AssertionError(f"no end: {received[-3:]}")
 
 
 def check_order(events: list[dict[str, Any]], session: str, first: int = 1) -> None:
@@ -105,16 +105,16 @@ def test_a_client_that_does_not_read_learns_how_many_events_are_missing(server: 
     with server.rpc() as slow, server.rpc() as quick:
         session = slow.result("session/create", initial_turn="deferred")["session_id"]
         command = [sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)]
-        asked = slow.ask("turn/start", {"session_id": session, "prompt": "talk", "command": command})
+        request = slow.ask("turn/start", {"session_id": session, "prompt": "talk", "command": command})
         until(lambda: quick.result("session/read", session_id=session)["message_count"] == 2, 60)
-        answer = slow.answer(asked)
-    told = slow.events()
-    dropped = sum(event["dropped"] for event in told if event["type"] == "stream_truncated")
-    heard = [event["sequence"] for event in told if "sequence" in event]
+        answer = slow.answer(request)
+    received = slow.events()
+    dropped = sum(event["dropped"] for event in received if event["type"] == "stream_truncated")
+    sequences = [event["sequence"] for event in received if "sequence" in event]
     assert dropped > 0
-    assert heard == sorted(set(heard))
-    assert told[-1]["type"] == "turn_completed", "the end of the turn is never dropped"
-    assert len(heard) + dropped == all_events(server, session)
+    assert sequences == sorted(set(sequences))
+    assert received[-1]["type"] == "turn_completed", "the end of the turn is never dropped"
+    assert len(sequences) + dropped == all_events(server, session)
     assert answer["result"]["text"] == "x" * 15_000_000
 
 
@@ -156,11 +156,11 @@ def test_a_subscriber_that_reconnects_gets_the_events_that_it_missed(server: Htt
         until(agent.begun.exists)
         with server.events(f"/sessions/{session}/events", last_event_id="1") as events:
             agent.go.touch()
-            heard = read_to_end(events)
+            received = read_to_end(events)
         running.result(30)
-    assert heard[0] == {"session_id": session, "type": "stream_truncated", "dropped": 2}
-    check_order(heard[1:], session, first=4)
-    last = heard[-1]["sequence"]
+    assert received[0] == {"session_id": session, "type": "stream_truncated", "dropped": 2}
+    check_order(received[1:], session, first=4)
+    last = received[-1]["sequence"]
     with server.events(f"/sessions/{session}/events", last_event_id=str(last)) as events:
         turn(server, session, command=["cat"])
         check_order(read_to_end(events), session, first=last + 1)
@@ -187,16 +187,16 @@ def test_a_slow_subscriber_learns_exactly_how_many_events_are_missing(server: Ht
     received = slow.makefile("rb")
     assert b"200" in received.readline()
     turn(server, session)
-    told = []
+    delivered = []
     for line in received:
         if line.startswith(b"data: "):
-            told.append(json.loads(line[6:]))
-            if told[-1]["type"] in ENDS:
+            delivered.append(json.loads(line[6:]))
+            if delivered[-1]["type"] in ENDS:
                 break
     slow.close()
-    *heard, truncated, end = told
-    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1)), "the first events have no gap"
-    assert len(heard) + truncated["dropped"] + 1 == end["sequence"] == all_events(server, session)
+    *progress, truncated, end = delivered
+    assert [event["sequence"] for event in progress] == list(range(1, len(progress) + 1)), "the first events have no gap"
+    assert len(progress) + truncated["dropped"] + 1 == end["sequence"] == all_events(server, session)
 
 
 @pytest.mark.parametrize("session", ["01a00000-0000-7000-8000-000000000000", "no uuid"])

@@ -81,13 +81,13 @@ def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, ar
 
 
 @one_of_each_file
-@pytest.mark.parametrize("seen", [0, -20], ids=["empty", "nearly whole"])
+@pytest.mark.parametrize("length", [0, -20], ids=["empty", "nearly whole"])
 def test_a_log_that_is_read_before_its_first_line_is_complete_gives_the_same(
-    case: Path, seen: int, machine: Machine, archive_read_at_once: list[str]
+    case: Path, length: int, machine: Machine, archive_read_at_once: list[str]
 ) -> None:
     for log in logs_of(case):
         content = (case / "home" / log).read_bytes()
-        machine.write(log, lines_of(case / "home" / log)[0][:seen])
+        machine.write(log, lines_of(case / "home" / log)[0][:length])
         machine.sync()
         machine.write(log, content)
         machine.sync()

@@ -101,7 +101,7 @@ def test_a_prompt_typed_while_the_agent_works_stays_in_its_turn(log: Log) -> Non
     assert log.turns[1].prompt == 0
 
 
-def test_what_comes_before_the_first_prompt_belongs_to_turn_one(log: Log) -> None:
+def test_records_before_the_first_prompt_belong_to_turn_one(log: Log) -> None:
     log.take(log.note("before"), log.answers("old answer"), log.prompt("first"))
     assert log.shape() == [["before", "old answer", "first"]]
     assert log.turns[1].prompt == 2

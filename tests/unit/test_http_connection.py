@@ -63,11 +63,11 @@ def test_a_connection_without_a_request_is_closed() -> None:
 
 def test_sending_a_head_byte_by_byte_does_not_extend_the_time_limit() -> None:
     async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answered = asyncio.create_task(refusal(reader))
-        while not answered.done():
+        reply = asyncio.create_task(refusal(reader))
+        while not reply.done():
             writer.write(b"G")
-            await asyncio.wait([answered], timeout=0.05)
-        assert answered.result()[0] == 408
+            await asyncio.wait([reply], timeout=0.05)
+        assert reply.result()[0] == 408
 
     talk(trickle)
 

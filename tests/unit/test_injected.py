@@ -79,7 +79,7 @@ def test_every_source_gets_its_prompts_without_blocks() -> None:
     ]
 
 
-def test_codex_keeps_a_prompt_behind_its_own_blocks() -> None:
+def test_a_prompt_after_the_blocks_of_codex_stays() -> None:
     block = "<environment_context>\n<cwd>/w</cwd>\n</environment_context>"
     assert split_injected(f"{block}\n\nfix it") == ("fix it", [block])
     assert split_injected(block) == ("", [block])

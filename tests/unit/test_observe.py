@@ -25,14 +25,14 @@ def bug_fix_turn() -> Turn:
 
 
 def test_a_failure_an_edit_and_a_pass_are_a_bug_fix_with_cause_error_and_check() -> None:
-    seen = bug_fix_turn().chief()
-    assert seen.type == "bug-fix"
-    assert seen.title == "Fixed the login for tokens without an expiry"
-    facts = "\n".join(seen.facts)
+    observation = bug_fix_turn().chief()
+    assert observation.type == "bug-fix"
+    assert observation.title == "Fixed the login for tokens without an expiry"
+    facts = "\n".join(observation.facts)
     assert "root cause was that refresh_token was read before it was set" in facts
     assert "KeyError: 'token'" in facts
     assert "failed at first and passed in the end (4 passed)" in facts
-    assert "Cause:" in seen.narrative and "ERR_AUTH_FAILED" in seen.narrative
+    assert "Cause:" in observation.narrative and "ERR_AUTH_FAILED" in observation.narrative
 
 
 def test_a_request_to_add_that_changed_files_is_a_feature() -> None:
@@ -61,11 +61,11 @@ def test_a_question_answered_by_reading_is_a_discovery_that_keeps_the_answer() -
             "The retry policy is defined in `pay/client.py` as `RetryPolicy`. It retries three times with a backoff of two seconds."
         )
     )
-    seen = turn.chief()
-    assert seen.type == "discovery"
-    assert seen.title == "Where is the retry policy of the payment client defined?"
-    assert "It retries three times with a backoff of two seconds." in seen.facts
-    assert (seen.files_read, seen.files_modified) == (("pay/client.py",), ())
+    observation = turn.chief()
+    assert observation.type == "discovery"
+    assert observation.title == "Where is the retry policy of the payment client defined?"
+    assert "It retries three times with a backoff of two seconds." in observation.facts
+    assert (observation.files_read, observation.files_modified) == (("pay/client.py",), ())
 
 
 def test_a_cause_without_a_fix_is_a_diagnosis() -> None:

@@ -125,10 +125,14 @@ def test_the_details_of_a_choice_are_its_facts() -> None:
 
 
 def test_edits_that_only_carry_out_a_choice_are_not_observed_twice() -> None:
-    seen = only(
+    observation = only(
         Turn().ask("Let's use ruff instead of flake8 because it is faster").edit("lint.py").say("Replaced flake8 with ruff.")
     )
-    assert (seen.type, seen.title, seen.files_modified) == ("decision", "Use ruff instead of flake8", ("lint.py",))
+    assert (observation.type, observation.title, observation.files_modified) == (
+        "decision",
+        "Use ruff instead of flake8",
+        ("lint.py",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -276,27 +280,27 @@ def fixed_check(prompt: str, answer: str) -> Observation:
 
 
 def test_a_fixed_check_keeps_the_error_line_the_cause_and_the_counts() -> None:
-    seen = fixed_check("Fix the payment bug", "Fixed: the card was charged before it was renewed.")
-    assert (seen.type, seen.title) == ("bug-fix", "Fix the payment bug")
-    assert "npm test failed: Error: ERR_CARD_STALE card expired" in seen.facts
-    assert "The card was charged before it was renewed." in seen.facts
-    assert "npm test failed at first and passed in the end (7 passed)" in seen.facts
+    observation = fixed_check("Fix the payment bug", "Fixed: the card was charged before it was renewed.")
+    assert (observation.type, observation.title) == ("bug-fix", "Fix the payment bug")
+    assert "npm test failed: Error: ERR_CARD_STALE card expired" in observation.facts
+    assert "The card was charged before it was renewed." in observation.facts
+    assert "npm test failed at first and passed in the end (7 passed)" in observation.facts
 
 
 def test_the_previous_state_is_a_fact_beside_the_change() -> None:
-    seen = fixed_check(
+    observation = fixed_check(
         "Fix the payment bug", "Fixed the renewal of stale cards. The card was charged before it was renewed."
     )
-    assert seen.title == "Fixed the renewal of stale cards"
-    assert "The card was charged before it was renewed." in seen.facts
+    assert observation.title == "Fixed the renewal of stale cards"
+    assert "The card was charged before it was renewed." in observation.facts
 
 
 def test_a_complaint_with_a_request_is_titled_by_the_fix() -> None:
-    seen = fixed_check(
+    observation = fixed_check(
         "The checkout fails with ERR_CARD_STALE, please fix it", "It works again. The clock was read in the wrong zone."
     )
-    assert seen.title == "Fixed: the checkout fails with ERR_CARD_STALE"
-    assert "The clock was read in the wrong zone." in seen.facts
+    assert observation.title == "Fixed: the checkout fails with ERR_CARD_STALE"
+    assert "The clock was read in the wrong zone." in observation.facts
 
 
 def test_a_title_does_not_say_that_the_tests_pass() -> None:
@@ -331,15 +335,15 @@ def test_writing_tests_is_a_test_even_if_code_changed_too(prompt: str, also: str
     "prompt", ["run the test suite", "do all tests pass?", "please run pytest", "check that the tests are green"]
 )
 def test_a_requested_test_run_is_a_test_with_its_counts(prompt: str) -> None:
-    seen = (
+    observation = (
         Turn()
         .ask(prompt)
         .run("pytest", "2 failed, 8 passed in 1s", exit_code=1)
         .say("Two tests fail in test_cart.py.")
         .chief()
     )
-    assert seen.type == "test"
-    assert "8 passed, 2 failed" in " ".join(seen.facts)
+    assert observation.type == "test"
+    assert "8 passed, 2 failed" in " ".join(observation.facts)
 
 
 @pytest.mark.parametrize(
