@@ -1,4 +1,4 @@
-"""Step 7, STORES: realms. A realm is one folder with a manifest, a config, an archive and its indexes.
+"""Step 7, OPEN: realms. A realm is one folder with a manifest, a config, an archive and its indexes.
 
 Everything is read and written in one realm; realms share nothing.
 """
