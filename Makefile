@@ -1,4 +1,4 @@
-# make = make check = what CI runs, without the tests
+# `make` is `make check`: what CI runs, without the tests.
 .DEFAULT_GOAL := check
 .PHONY: setup try pictures test test-fast test-all-pythons check agents bench bench-quality golden docs sdk new-source clean
 
@@ -12,7 +12,7 @@ STAMP := $(VENV)/.made
 # Tests start the program thousands of times; without compiled modules each start takes twice as long.
 export PYTHONDONTWRITEBYTECODE :=
 
-setup: $(STAMP)  ## make .venv with recollect and everything to develop it
+setup: $(STAMP)  ## create .venv with recollect and its development tools
 
 $(RUNTIME): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,7 +30,7 @@ try: $(RUNTIME)  ## index this machine's sessions, or a bundled sample, and show
 pictures: setup  ## draw the README's pictures from what the program prints for the bundled sample
 	$(BIN)/python scripts/pictures.py
 
-test: setup  ## all tests; COVERAGE=1 also measures the branch coverage of src, and fails below its floor
+test: setup  ## all tests; COVERAGE=1 also measures the branch coverage of src, and fails below its minimum
 	$(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov)
 
 test-fast: setup  ## unit and contract tests that start no process, in a minute
@@ -40,7 +40,7 @@ test-all-pythons: setup  ## test-fast with every supported Python that is instal
 	$(BIN)/python scripts/all_pythons.py
 
 AGENTS := $(abspath $(VENV))/agents
-agents: setup  ## install real agents from npm, at the versions that tests know, and run them offline
+agents: setup  ## install real agents from npm, at the versions in tests/agents/package.json, and run them offline
 	mkdir -p $(AGENTS) && cp tests/agents/package.json $(AGENTS)/
 	npm install --prefix $(AGENTS) --no-audit --no-fund
 	RECOLLECT_AGENTS=$(AGENTS) $(BIN)/python -m pytest -m agents
@@ -51,10 +51,10 @@ check: setup  ## lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-golden: setup  ## write the expected results of all fixtures anew; read the diff before you commit it
+golden: setup  ## write the expected results of all fixtures again; read the diff before you commit it
 	$(BIN)/python tests/golden.py --write
 
-docs: setup  ## write the generated tables of the docs anew
+docs: setup  ## generate the tables of sources, docs/reference.md and docs/modules.md again
 	$(BIN)/python -m tests.source_table --write
 	$(BIN)/python scripts/reference.py --write
 	$(BIN)/python scripts/module_map.py --write
@@ -73,10 +73,10 @@ ifeq (new-source,$(firstword $(MAKECMDGOALS)))
 $(eval $(or $(word 2,$(MAKECMDGOALS)),-):;@:)
 endif
 
-bench: setup  ## measure speed and memory against targets and peers
+bench: setup  ## measure speed and memory, and compare them with targets and peers
 	$(BIN)/python bench/run.py
 
-bench-quality: setup  ## score text, vector and both on questions with known evidence
+bench-quality: setup  ## score the search modes text, vector and both on questions with known evidence
 	$(BIN)/python bench/quality.py
 
 clean:
