@@ -1,7 +1,7 @@
-"""Writes a made-up session the way Claude Code does: `~/.claude/projects/<slug>/<session id>.jsonl`.
+"""Writes a generated session as Claude Code does: `~/.claude/projects/<slug>/<session id>.jsonl`.
 
-Evidence: Claude Code 2.1. Each line holds one content block and names its parent; the lines of one model answer
-share `message.id` and repeat its usage; a tool's result stands in the line twice, as the model saw it and as
+Evidence: Claude Code 2.1. Each line has one content block and names its parent. The lines of one model answer
+share `message.id` and repeat its usage. A tool's result is in the line twice: as the model saw it, and as
 `toolUseResult`.
 """
 
@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 from sessions import Call, Round, Session, Turn
 
-VERSION = "2.1.71"  # the last with readable thinking
+VERSION = "2.1.71"  # the last version with readable thinking
 MODEL = "claude-opus-4-6"
 
 Record = dict[str, Any]
@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Log:
-    """Where in the file we are: each record names the one before it."""
+    """The state of the log while it is written: each record names its predecessor."""
 
     session: str
     folder: str
@@ -34,7 +34,7 @@ class Log:
     parent: str | None = None
     usage: Record = field(default_factory=dict)
 
-    def record(self, kind: str, **rest: Any) -> bytes:
+    def record(self, kind: str, **fields: Any) -> bytes:
         uuid = new_uuid(self.rng)
         self.clock += timedelta(seconds=self.rng.expovariate(1 / 4))
         envelope = {
@@ -46,7 +46,7 @@ class Log:
             "version": VERSION,
             "gitBranch": "main",
             "type": kind,
-            **rest,
+            **fields,
             "uuid": uuid,
             "timestamp": stamp(self.clock),
         }
@@ -77,14 +77,14 @@ def lines(session: Session, log: Log) -> Iterator[bytes]:
     for turn in session.turns:
         began = log.clock
         yield from turn_lines(turn, log)
-        spent_ms = round((log.clock - began) / timedelta(milliseconds=1))
-        yield log.record("system", subtype="turn_duration", durationMs=spent_ms, isMeta=False)
+        duration_ms = round((log.clock - began) / timedelta(milliseconds=1))
+        yield log.record("system", subtype="turn_duration", durationMs=duration_ms, isMeta=False)
 
 
 def turn_lines(turn: Turn, log: Log) -> Iterator[bytes]:
     yield prompt_line(turn.prompt, log)
-    for each in turn.rounds:
-        yield from round_lines(each, log)
+    for model_round in turn.rounds:
+        yield from round_lines(model_round, log)
     yield answer_line({"type": "text", "text": turn.answer}, new_id(log.rng, "msg"), log, "end_turn")
 
 
@@ -93,17 +93,17 @@ def prompt_line(text: str, log: Log) -> bytes:
     return log.record("user", message={"role": "user", "content": text}, promptId=new_uuid(log.rng))
 
 
-def round_lines(each: Round, log: Log) -> Iterator[bytes]:
+def round_lines(model_round: Round, log: Log) -> Iterator[bytes]:
     message, call_id = new_id(log.rng, "msg"), new_id(log.rng, "toolu")
     log.usage = usage(log.rng)
-    if each.reasoning:
-        thought = {"type": "thinking", "thinking": each.reasoning, "signature": f"{log.rng.getrandbits(800):x}"}
-        yield answer_line(thought, message, log)
-    if each.remark:
-        yield answer_line({"type": "text", "text": each.remark}, message, log)
-    use = {"type": "tool_use", "id": call_id, "name": each.call.tool, "input": each.call.arguments}
+    if model_round.reasoning:
+        thinking = {"type": "thinking", "thinking": model_round.reasoning, "signature": f"{log.rng.getrandbits(800):x}"}
+        yield answer_line(thinking, message, log)
+    if model_round.remark:
+        yield answer_line({"type": "text", "text": model_round.remark}, message, log)
+    use = {"type": "tool_use", "id": call_id, "name": model_round.call.tool, "input": model_round.call.arguments}
     yield answer_line(use, message, log)
-    yield result_line(each.call, call_id, log)
+    yield result_line(model_round.call, call_id, log)
 
 
 def answer_line(block: Record, message_id: str, log: Log, stop_reason: str | None = None) -> bytes:
@@ -125,13 +125,13 @@ def result_line(call: Call, call_id: str, log: Log) -> bytes:
     return log.record(
         "user",
         message={"role": "user", "content": [block]},
-        toolUseResult=twin(call),
+        toolUseResult=tool_use_result(call),
         sourceToolAssistantUUID=log.parent,
     )
 
 
-def twin(call: Call) -> Record | str:
-    """The result as Claude Code keeps it for itself, beside what it told the model."""
+def tool_use_result(call: Call) -> Record | str:
+    """The value of `toolUseResult`: Claude Code's own form of the result."""
     if call.failed:
         return f"Error: {call.output}"
     match call.tool:

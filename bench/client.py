@@ -1,8 +1,9 @@
-"""A small MCP client over stdio that measures each call where it matters: at the client.
+"""A small MCP client over stdio that measures the time of each call.
 
     python bench/client.py TOOL '{"query": "…"}' -- SERVER COMMAND
 
-ServerGone: the server ended or stopped answering. Refused: it returned a JSON-RPC error. Garbled: it wrote invalid JSON-RPC.
+Its errors: `ServerEnded` (the server ended or stopped answering), `RpcError` (it returned a JSON-RPC error) and
+`InvalidMessage` (it wrote invalid JSON-RPC).
 """
 
 import argparse
@@ -20,7 +21,7 @@ import msgspec
 from report import MeasureError
 
 PROTOCOL = "2025-06-18"
-PATIENCE_S = 120.0  # a peer may need minutes; a server that never answers is an error
+TIMEOUT_S = 120.0  # without output: a peer may need minutes; a server that never answers is an error
 CHUNK = 1 << 20
 
 
@@ -35,24 +36,24 @@ class Reply(msgspec.Struct):
 REPLY = msgspec.json.Decoder(Reply)
 
 
-class ServerGone(MeasureError):
+class ServerEnded(MeasureError):
     def __init__(self, command: Sequence[str], output: str) -> None:
         super().__init__(f"No answer from {' '.join(command)}: {output or 'it printed nothing'}")
 
 
-class Refused(MeasureError):
+class RpcError(MeasureError):
     def __init__(self, method: str, error: Mapping[str, Any]) -> None:
         super().__init__(f"{method}: {error.get('message', error)}")
 
 
-class Garbled(MeasureError):
+class InvalidMessage(MeasureError):
     def __init__(self, line: bytes) -> None:
         super().__init__(f"The server wrote an invalid JSON-RPC message: {line[:80]!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool, and how long the caller waited for it."""
+    """The answer of a tool, and the milliseconds until it arrived."""
 
     ms: float
     content: dict[str, Any]
@@ -106,7 +107,7 @@ class Client:
         while (reply := self.reply()).id != self.requests:
             pass
         if reply.error is not None:
-            raise Refused(method, reply.error)
+            raise RpcError(method, reply.error)
         return reply.result or {}
 
     def reply(self) -> Reply:
@@ -114,32 +115,32 @@ class Client:
         try:
             return REPLY.decode(line)
         except msgspec.DecodeError:
-            raise Garbled(line) from None
+            raise InvalidMessage(line) from None
 
     def send(self, message: Mapping[str, Any]) -> None:
         assert self.server.stdin
         try:
             self.server.stdin.write(msgspec.json.encode(message) + b"\n")
         except BrokenPipeError:
-            raise self.gone() from None
+            raise self.ended() from None
 
     def line(self) -> bytes:
         assert self.server.stdout
         output = self.server.stdout.fileno()
         pieces = [self.unread]
         while b"\n" not in pieces[-1]:
-            readable, _, _ = select.select([output], [], [], PATIENCE_S)
+            readable, _, _ = select.select([output], [], [], TIMEOUT_S)
             piece = os.read(output, CHUNK) if readable else b""
             if not piece:
-                raise self.gone()
+                raise self.ended()
             pieces.append(piece)
         line, _, self.unread = b"".join(pieces).partition(b"\n")
         return line
 
-    def gone(self) -> ServerGone:
+    def ended(self) -> ServerEnded:
         self.server.kill()
         self.errors.seek(0)
-        return ServerGone(self.command, self.errors.read()[-2000:].decode(errors="replace").strip())
+        return ServerEnded(self.command, self.errors.read()[-2000:].decode(errors="replace").strip())
 
 
 def main() -> None:
@@ -147,9 +148,9 @@ def main() -> None:
     parser.add_argument("tool")
     parser.add_argument("arguments", type=msgspec.json.decode, help="the tool's arguments as JSON")
     parser.add_argument("command", nargs="+", help="the server's command line")
-    given = parser.parse_args()
-    with Client(given.command, os.environ) as client:
-        answer = client.call(given.tool, given.arguments)
+    options = parser.parse_args()
+    with Client(options.command, os.environ) as client:
+        answer = client.call(options.tool, options.arguments)
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(answer.content)).decode() + "\n")
     print(f"{answer.ms:.1f} ms{', failed' if answer.failed else ''}", file=sys.stderr)
 

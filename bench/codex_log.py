@@ -1,7 +1,7 @@
-"""Writes a made-up session the way Codex does: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
+"""Writes a generated session as Codex does: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
 
-Evidence: Codex 0.128. What the person and the model say is written twice, as `response_item` and as `event_msg`;
-`task_started` and `task_complete` enclose a turn; token counts are cumulative.
+Evidence: Codex 0.128. Every prompt and answer is written twice, as `response_item` and as `event_msg`.
+`task_started` and `task_complete` enclose a turn. Token counts are cumulative.
 """
 
 from collections.abc import Iterator
@@ -33,11 +33,11 @@ class Log:
         self.clock += timedelta(seconds=self.rng.expovariate(1 / 2))
         return msgspec.json.encode({"timestamp": stamp(self.clock), "type": kind, "payload": payload})
 
-    def item(self, kind: str, **rest: Any) -> bytes:
-        return self.record("response_item", type=kind, **rest)
+    def item(self, kind: str, **fields: Any) -> bytes:
+        return self.record("response_item", type=kind, **fields)
 
-    def event(self, kind: str, **rest: Any) -> bytes:
-        return self.record("event_msg", type=kind, **rest)
+    def event(self, kind: str, **fields: Any) -> bytes:
+        return self.record("event_msg", type=kind, **fields)
 
 
 def path_and_lines(session: Session) -> tuple[Path, Iterator[bytes]]:
@@ -49,9 +49,9 @@ def path_and_lines(session: Session) -> tuple[Path, Iterator[bytes]]:
 
 
 def thread_id(time: datetime, rng: Random) -> str:
-    """A UUID of version 7: it begins with the time in milliseconds."""
+    """A UUID of version 7, which begins with the time in milliseconds."""
     milliseconds = int(time.timestamp() * 1000)
-    random = UUID(int=rng.getrandbits(128), version=4).int % (1 << 76)  # keeps the variant, leaves out the version
+    random = UUID(int=rng.getrandbits(128), version=4).int % (1 << 76)  # with the variant, without the version
     return str(UUID(int=milliseconds << 80 | 7 << 76 | random))
 
 
@@ -87,22 +87,22 @@ def turn_lines(turn: Turn, log: Log) -> Iterator[bytes]:
     )
     yield message(log, "user", turn.prompt)
     yield log.event("user_message", message=turn.prompt, images=[], local_images=[], text_elements=[])
-    for each in turn.rounds:
-        yield from round_lines(each, log)
+    for model_round in turn.rounds:
+        yield from round_lines(model_round, log)
     yield from message_lines(log, turn.answer, "final_answer")
     yield token_count(log)
-    spent_ms = round((log.clock - began) / timedelta(milliseconds=1))
-    yield log.event("task_complete", turn_id=turn_id, last_agent_message=turn.answer, duration_ms=spent_ms)
+    duration_ms = round((log.clock - began) / timedelta(milliseconds=1))
+    yield log.event("task_complete", turn_id=turn_id, last_agent_message=turn.answer, duration_ms=duration_ms)
 
 
-def round_lines(each: Round, log: Log) -> Iterator[bytes]:
-    if each.reasoning:
-        yield log.event("agent_reasoning", text=each.reasoning)
-        summary = [{"type": "summary_text", "text": each.reasoning}]
+def round_lines(model_round: Round, log: Log) -> Iterator[bytes]:
+    if model_round.reasoning:
+        yield log.event("agent_reasoning", text=model_round.reasoning)
+        summary = [{"type": "summary_text", "text": model_round.reasoning}]
         yield log.item("reasoning", summary=summary, encrypted_content=f"{log.rng.getrandbits(800):x}")
-    if each.remark:
-        yield from message_lines(log, each.remark, "commentary")
-    yield from call_lines(each.call, log)
+    if model_round.remark:
+        yield from message_lines(log, model_round.remark, "commentary")
+    yield from call_lines(model_round.call, log)
     yield token_count(log)
 
 
@@ -111,9 +111,9 @@ def message_lines(log: Log, text: str, phase: str) -> Iterator[bytes]:
     yield message(log, "assistant", text, phase=phase)
 
 
-def message(log: Log, role: str, text: str, **rest: str) -> bytes:
+def message(log: Log, role: str, text: str, **fields: str) -> bytes:
     kind = "output_text" if role == "assistant" else "input_text"
-    return log.item("message", role=role, content=[{"type": kind, "text": text}], **rest)
+    return log.item("message", role=role, content=[{"type": kind, "text": text}], **fields)
 
 
 def call_lines(call: Call, log: Log) -> Iterator[bytes]:

@@ -3,8 +3,8 @@
     python bench/compare.py --before DIR --after DIR [--events 100000] [--rounds 5] [--distil] [--cache DIR]
 
 Each checkout has its own `.venv` (`make setup`). Both read the same generated logs, each into its own state folder.
-They take turns, so other work on the machine slows both alike. A ratio below 1 means that `after` is faster.
-CPU time is the steadier figure on a busy machine.
+They run alternately, so other work on the machine slows both equally. A ratio below 1 means that `after` is faster.
+On a busy machine, CPU time varies less than elapsed time.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from meaning import questions
 from product import Installation, run, sync
 from queries import queries
 
-QUERIES = 100  # in a round; half in the made-up words of the logs, half in plain English
+QUERIES = 100  # in a round; half of them in the invented words of the logs, half in plain English
 STARTS = 3  # MCP starts in a round: each takes a fraction of a second
 
 Pair = tuple[Installation, Installation]  # before, after
@@ -32,7 +32,7 @@ Pair = tuple[Installation, Installation]  # before, after
 
 @dataclass(slots=True)
 class Comparison:
-    """The figures of one measure, in pairs: `before` and `after` did the same work."""
+    """The figures of one measure, in pairs. Both figures of a pair are for the same work."""
 
     before: list[float] = field(default_factory=list)
     after: list[float] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Comparisons:
         comparison.after.append(after)
 
     def add_both(self, name: str, pair: Pair, number: int, work: Callable[[Installation], object]) -> None:
-        """Time the work with both checkouts. A different one begins in every other round."""
+        """Time the work with both checkouts. They alternate in which one is first."""
         times = [(0.0, 0.0)] * 2
         for place in (0, 1) if number % 2 else (1, 0):
             times[place] = timed(work, pair[place])
@@ -92,7 +92,7 @@ def search(installation: Installation) -> None:
 
 
 def compare_queries(pair: Pair, comparisons: Comparisons, number: int) -> None:
-    """Ask two running servers every query in turn."""
+    """Time every query with both running servers."""
     with ExitStack() as stack:
         servers = [stack.enter_context(installation.server()) for installation in pair]
         for query in mixed_queries("warm-up", WARM_UP):
@@ -100,8 +100,8 @@ def compare_queries(pair: Pair, comparisons: Comparisons, number: int) -> None:
                 server.call("search_sessions", {"query": query})
         for place, query in enumerate(mixed_queries(f"round {number}", QUERIES)):
             waits = [0.0, 0.0]
-            for one in (0, 1) if place % 2 else (1, 0):
-                waits[one] = servers[one].call("search_sessions", {"query": query}).ms
+            for which in (0, 1) if place % 2 else (1, 0):
+                waits[which] = servers[which].call("search_sessions", {"query": query}).ms
             comparisons.add("one query, ms", *waits)
 
 
@@ -135,15 +135,19 @@ def python_of(checkout: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, required=True, help="a checkout with its own .venv")
-    parser.add_argument("--after", type=Path, required=True, help="another one")
+    parser.add_argument("--after", type=Path, required=True, help="the checkout to compare with it")
     parser.add_argument("--events", type=int, default=100_000, help="size of the generated logs")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--distil", action="store_true", help="search by meaning too; distilling takes some minutes")
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        home = cached_home(given.cache or Path(scratch), given.events)
-        print(compare(given.before, given.after, home, Path(scratch), given.rounds, distil=given.distil).table())
+        home = cached_home(arguments.cache or Path(scratch), arguments.events)
+        print(
+            compare(
+                arguments.before, arguments.after, home, Path(scratch), arguments.rounds, distil=arguments.distil
+            ).table()
+        )
 
 
 if __name__ == "__main__":

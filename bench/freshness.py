@@ -1,4 +1,4 @@
-"""How long after an agent has written a line it is found, with `recollect watch` in the background."""
+"""The time from a line written to a log to the line found, with `recollect watch` in the background."""
 
 import os
 import time
@@ -18,12 +18,12 @@ from product import Installation, watching
 from report import Measure, MeasureError
 
 POLL_S = 0.01
-PATIENCE_S = 60  # generous, as the first time includes the watcher's start
+TIMEOUT_S = 60  # long, because the first wait includes the watcher's start
 
 
 class NeverFound(MeasureError):
     def __init__(self, word: str) -> None:
-        super().__init__(f"{word!r} was not found {PATIENCE_S} seconds after it had been written.")
+        super().__init__(f"{word!r} was not found within {TIMEOUT_S} seconds after it was written.")
 
 
 class LastLine(msgspec.Struct):
@@ -34,7 +34,7 @@ class LastLine(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class GrowingLog:
-    """A session of Claude Code that goes on."""
+    """A session of Claude Code that grows."""
 
     path: Path
     log: claude_log.Log
@@ -55,7 +55,7 @@ def append_to_searchable(installation: Installation, events: int, repetitions: i
 
 @contextmanager
 def growing(path: Path) -> Iterator[GrowingLog]:
-    """The log at this path, to be appended to; afterwards it has its old length again, for the next measurement."""
+    """The log at this path, for appending. Afterwards it is cut to its old length, for the next measurement."""
     length = path.stat().st_size
     last = msgspec.json.decode(path.read_bytes().splitlines()[-1], type=LastLine)
     try:
@@ -65,10 +65,11 @@ def growing(path: Path) -> Iterator[GrowingLog]:
 
 
 def wait_ms(log: GrowingLog, server: Client) -> float:
+    """Append a line with a new word. Returns the milliseconds until a search finds it."""
     word = "".join(log.log.rng.choices(ascii_lowercase, k=14))  # in no vocabulary
     log.append(f"please remember {word} for later")
     began = time.perf_counter()
-    while (waited := time.perf_counter() - began) < PATIENCE_S:
+    while (waited := time.perf_counter() - began) < TIMEOUT_S:
         answer = server.call("search_sessions", {"query": word, "n_hits": 1})
         if not answer.failed and answer.content["data"]["result_count"]:
             return waited * 1000 + answer.ms

@@ -15,7 +15,7 @@ import claude_log
 import codex_log
 from sessions import DEFAULT_SEED, NEWEST, Session, sessions
 
-EDITION = 1  # raise it when the generator changes, so that cached folders are not used
+EDITION = 1  # raise it when the generator changes, so that older cached folders are not used
 WRITERS = {"claude-code": claude_log.path_and_lines, "codex": codex_log.path_and_lines}
 TINY_FILES_PER_PROJECT = 100
 
@@ -33,7 +33,7 @@ def write_session(home: Path, session: Session) -> None:
 
 
 def write_tiny_files(home: Path, files: int) -> None:
-    """Many Claude Code sessions of one prompt each: they measure the cost per file."""
+    """Write many Claude Code sessions of one prompt each, to measure the cost per file."""
     rng = Random("tiny files")
     for number in range(files):
         folder = f"/home/dev/tiny-{number // TINY_FILES_PER_PROJECT}"
@@ -52,7 +52,7 @@ def cached_tiny_files(cache: Path, files: int) -> Path:
 
 
 def cached(home: Path, write: Callable[[Path], None]) -> Path:
-    """The home folder of that name, written if it does not exist. An interrupted run leaves none."""
+    """The home folder of that name, written if it does not exist. An interrupted run leaves no incomplete folder."""
     if home.exists():
         return home
     unfinished = home.with_suffix(".unfinished")

@@ -1,4 +1,4 @@
-"""How long a client waits for search, open and list: complete tool calls over MCP, one after the other."""
+"""Latency of search, open and list: complete tool calls over MCP, one after the other, timed at the client."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from report import Measure, MeasureError, percentiles
 from sessions import NEWEST, SPAN
 
 TYPES = [["tool_call"], ["reasoning"], ["user_input"], ["assistant_response", "tool_response"]]
-WARM_UP = 10  # calls before we measure: the targets are for a server already running
+WARM_UP = 10  # calls before the measured ones: the targets are for a server that is already running
 
 Request = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ def latencies(installation: Installation, events: int, queries: list[str], warm_
 
 
 def scenarios(queries: list[str], hits: list[Hit]) -> list[tuple[str, str, list[Request]]]:
-    """What is measured besides plain search: a name, the tool, and one request per query."""
+    """The measures besides plain search: a name, the tool, and one request per query."""
     typed = [{"query": query, "event_types": types} for query, types in zip(queries, cycle(TYPES), strict=False)]
     weeks, years = windows(timedelta(days=7), len(queries)), windows(SPAN, len(queries))
     one_mode = [{**year, "mode": "tool_calling"} for year in years]
@@ -72,7 +72,7 @@ def timing(name: str, events: int, answers: list[Answer]) -> Measure:
 
 
 def hits_of(queries: list[str], answers: list[Answer]) -> list[Hit]:
-    """One hit per query, of a different rank each time. Hits are repeated for queries that found nothing."""
+    """One hit per query, each of another rank. Queries that found nothing get the hits of others."""
     hits: list[Hit] = []
     for number, (query, answer) in enumerate(zip(queries, answers, strict=True)):
         results = [] if answer.failed else answer.content["data"]["results"]
@@ -85,7 +85,7 @@ def hits_of(queries: list[str], answers: list[Answer]) -> list[Hit]:
 
 
 def windows(span: timedelta, count: int) -> list[Request]:
-    """Requests that list the sessions of a span of time, at random places."""
+    """Requests that list the sessions of a span of time, at random dates."""
     rng = Random("windows")
     return [window(NEWEST - SPAN * rng.random(), span) for _ in range(count)]
 

@@ -1,11 +1,11 @@
-"""Many clients of an HTTP server at once, each with a connection of its own that it keeps; the clock is the client's.
+"""Sends requests of many concurrent clients to an HTTP server, and times them at the client.
 
-Runs in a process of its own, so that it takes no time from what it measures:
+Each client has one connection for all its requests. Runs in its own process, so that it does not slow down the server's:
 
     python bench/load.py HOST:PORT CLIENTS < requests
 
-A request is a line of JSON: [method, path, body, headers]; with three clients, the first asks the first, the fourth …
-One line of JSON comes out: the milliseconds of every request, the seconds of all, and how many were refused.
+A request is a line of JSON: [method, path, body, headers]. Of three clients, the first sends the first line, the fourth, …
+Prints one line of JSON: the milliseconds of every request, the seconds of all together, and the number of refused ones.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Request = tuple[str, str, Any, dict[str, str]]
 
 
 class Load(msgspec.Struct):
-    """What came of many requests."""
+    """The times of many requests."""
 
     ms: list[float]
     seconds: float
@@ -35,7 +35,7 @@ class Load(msgspec.Struct):
 
 
 def send_all(address: str, clients: int, requests: Iterable[Request]) -> Load:
-    """Ask all of it, from another process."""
+    """Send all requests from another process."""
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     command = [sys.executable, str(Path(__file__)), address, str(clients)]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
@@ -50,13 +50,13 @@ def send_all(address: str, clients: int, requests: Iterable[Request]) -> Load:
 def encoded(address: str, request: Request) -> bytes:
     method, path, body, headers = request
     content = b"" if body is None else json.dumps(body).encode()
-    named = {"host": address, "content-length": str(len(content)), "content-type": "application/json", **headers}
-    head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    fields = {"host": address, "content-length": str(len(content)), "content-type": "application/json", **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + content
 
 
-async def answer(reader: asyncio.StreamReader) -> int:
-    """Read one answer; its status."""
+async def read_response(reader: asyncio.StreamReader) -> int:
+    """Read one response. Returns its status."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
     await reader.readexactly(length)
@@ -69,7 +69,7 @@ async def client(address: str, requests: list[bytes], load: Load) -> None:
     for request in requests:
         began = time.perf_counter()
         writer.write(request)
-        status = await answer(reader)
+        status = await read_response(reader)
         load.ms.append((time.perf_counter() - began) * 1000)
         load.refused += status != 200
     writer.close()
@@ -80,7 +80,7 @@ async def main() -> None:
     requests = [encoded(address, json.loads(line)) for line in sys.stdin]
     load = Load([], 0.0, 0)
     began = time.perf_counter()
-    await asyncio.gather(*(client(address, requests[one::clients], load) for one in range(clients)))
+    await asyncio.gather(*(client(address, requests[first::clients], load) for first in range(clients)))
     load.seconds = time.perf_counter() - began
     sys.stdout.write(msgspec.json.encode(load).decode())
 

@@ -1,7 +1,7 @@
 """The cost of search by meaning and of memory: distilling, the size of vectors, latency.
 
-Queries are plain English, because word vectors do not know made-up words. The words of the logs are made up; for measuring,
-their vectors are as good as any. The baseline is search by words alone, with the same queries in the same run.
+Queries are plain English, because the word vectors do not contain invented words. The logs consist of invented words, which
+makes no difference to the speed. The baseline is search by words alone, with the same queries in the same run.
 """
 
 from itertools import cycle, islice
@@ -14,7 +14,7 @@ from product import Installation, folder_bytes, run
 from report import Measure, MeasureError
 
 MB = 1_000_000
-EACH = 100_000  # vectors that a size is given for
+VECTORS = 100_000  # the size is reported for this number of vectors
 WORDS = (
     "password login account server database error memory network file folder branch commit release version build test"
     " failure deadline color picture window button upload download delete remove create rename search index cache queue"
@@ -40,7 +40,7 @@ def distilled(here: Installation, events: int) -> list[Measure]:
     return [
         Measure("distil", (events / done.seconds,), "events/s", events, f"{observations} observations, {rows:,} vectors"),
         Measure("distil, peak memory", (done.peak_bytes / MB,), "MB", events),
-        Measure("vectors, per 100,000", (size / MB / rows * EACH if rows else 0.0,), "MB", events),
+        Measure("vectors, per 100,000", (size / MB / rows * VECTORS if rows else 0.0,), "MB", events),
     ]
 
 
@@ -51,7 +51,7 @@ def vectors(realm: Path) -> tuple[int, int]:
 
 
 def latencies(here: Installation, events: int, count: int) -> list[Measure]:
-    """The same queries by words alone and by both, then the memory's tools."""
+    """Latency of the same queries by words alone and by words and meaning; then of the memory's tools."""
     queries = questions(count, "measured")
     settings = here.state / "settings.toml"
     settings.write_text('[search]\nmode = "text"\n')
@@ -70,13 +70,13 @@ def search(server: Client, name: str, queries: list[str], events: int) -> Measur
 
 def memory(server: Client, queries: list[str], events: int) -> list[Measure]:
     call_all(server, "search", ({"query": query} for query in questions(WARM_UP, "warm-up")))
-    found = call_all(server, "search", ({"query": query} for query in queries))
-    ids = [word for answer in found for word in answer.text.split() if word.startswith("obs-")]
+    answers = call_all(server, "search", ({"query": query} for query in queries))
+    ids = [word for answer in answers for word in answer.text.split() if word.startswith("obs-")]
     if not ids:
         raise MeasureError("None of the questions found an observation.")
-    every = cycle(ids)
-    opened = [{"ids": list(islice(every, 20))} for _ in queries]
+    repeated = cycle(ids)
+    requests = [{"ids": list(islice(repeated, 20))} for _ in queries]
     return [
-        timing("memory search", events, found),
-        timing("20 observations", events, call_all(server, "get_observations", opened)),
+        timing("memory search", events, answers),
+        timing("20 observations", events, call_all(server, "get_observations", requests)),
     ]

@@ -1,4 +1,4 @@
-"""Quality of a ranking: the share of the evidence that it finds, and how early."""
+"""Quality of a ranking: recall, MRR and nDCG."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,13 @@ CUTS = (1, 5, 10, 20)
 
 
 def score_ranking(ranked: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
-    """Recall at some depths, the first hit's reciprocal rank, and nDCG with binary gain, of one question."""
+    """The scores of one question: recall at several depths, the first hit's reciprocal rank, and nDCG with binary gain."""
     order, gold = list(dict.fromkeys(ranked)), set(evidence)
-    found = {f"R@{cut}": len(gold.intersection(order[:cut])) / len(gold) for cut in CUTS}
+    recall = {f"R@{cut}": len(gold.intersection(order[:cut])) / len(gold) for cut in CUTS}
     places = [place for place, item in enumerate(order[:10]) if item in gold]
     ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(gold))))
     return {
-        **found,
+        **recall,
         "MRR": 1 / (places[0] + 1) if places else 0.0,
         "nDCG@10": sum(1 / math.log2(place + 2) for place in places) / ideal,
     }

@@ -1,11 +1,11 @@
-"""The same logs and the same questions put to others, in the same run, so that only ratios matter.
+"""Measures other programs with the same logs and queries in the same run, so that the ratios can be compared.
 
-SQLite FTS5: one table with the words of all prompts, answers and tool outputs, stemmed, asked in this process for the
-ten best by BM25. It stores no text, makes no snippets, has no protocol to go through, and is spared the function
-words: all in its favour.
+SQLite FTS5: one table with the stemmed words of all prompts, answers and tool outputs. Queries run in this process and
+return the ten best by BM25. Several things make it faster: it stores no text, makes no snippets, uses no protocol, and its
+queries have no function words.
 
-agentsview: a viewer of agents' sessions (PyPI `agentsview`), measured when it is installed: its own sync, and its own
-`search_sessions` over MCP. That search wants every word of the question in one message and leaves tool output out.
+agentsview: a viewer of agents' sessions (PyPI `agentsview`), measured if it is installed: its own sync, and its own
+`search_sessions` over MCP. That search requires every word of the question in one message and does not search tool output.
 """
 
 import os
@@ -27,15 +27,15 @@ from report import Measure, percentiles, ratio
 from sessions import Session, sessions
 from words import FUNCTION_WORDS
 
-BATCH = 10_000  # documents a transaction
+BATCH = 10_000  # documents per transaction
 
 
 def fts5(scratch: Path, events: int, seed: int, queries: list[str], warm_up: list[str]) -> list[Measure]:
     with closing(sqlite3.connect(scratch / "fts5.db")) as db:
         documents, seconds = build(db, events, seed)
         for query in warm_up[:WARM_UP]:
-            best(db, query)
-        waits = [best(db, query) for query in queries]
+            search_ms(db, query)
+        waits = [search_ms(db, query) for query in queries]
     return [
         Measure("FTS5 index", (documents / seconds,), "events/s", events, f"{documents:,} events"),
         percentiles("FTS5 search", waits, events),
@@ -43,12 +43,12 @@ def fts5(scratch: Path, events: int, seed: int, queries: list[str], warm_up: lis
 
 
 def build(db: sqlite3.Connection, events: int, seed: int) -> tuple[int, float]:
-    """Index every searchable text; the seconds leave out those spent making the texts up."""
+    """Index every searchable text. Returns the number of documents, and the seconds without generating the texts."""
     db.execute("PRAGMA synchronous = OFF")
     db.execute("CREATE VIRTUAL TABLE event USING fts5(text, content='', tokenize='porter unicode61')")
     documents, seconds = 0, 0.0
-    every_text = (text for session in sessions(events, seed) for text in texts(session))
-    while batch := [(text,) for text in islice(every_text, BATCH)]:
+    all_texts = (text for session in sessions(events, seed) for text in texts(session))
+    while batch := [(text,) for text in islice(all_texts, BATCH)]:
         began = time.perf_counter()
         with db:
             db.executemany("INSERT INTO event(text) VALUES (?)", batch)
@@ -58,18 +58,18 @@ def build(db: sqlite3.Connection, events: int, seed: int) -> tuple[int, float]:
 
 
 def texts(session: Session) -> Iterator[str]:
-    """What is searched by default: prompts, answers, tool outputs."""
+    """The texts that a search covers by default: prompts, answers, tool outputs."""
     for turn in session.turns:
         yield turn.prompt
-        for each in turn.rounds:
-            if each.remark:
-                yield each.remark
-            yield each.call.output
+        for model_round in turn.rounds:
+            if model_round.remark:
+                yield model_round.remark
+            yield model_round.call.output
         yield turn.answer
 
 
-def best(db: sqlite3.Connection, query: str) -> float:
-    """Milliseconds for the ten best of a query."""
+def search_ms(db: sqlite3.Connection, query: str) -> float:
+    """The milliseconds in which a query returns its ten best documents."""
     began = time.perf_counter()
     db.execute("""
         SELECT rowid, rank
@@ -81,10 +81,10 @@ def best(db: sqlite3.Connection, query: str) -> float:
 
 
 def match_of(query: str) -> str:
-    """The query in FTS5's own tongue: any of its words, and its phrase as a phrase."""
-    outside, *phrase_and_rest = query.split('"')
-    phrases, rest = phrase_and_rest[:1], " ".join([outside, *phrase_and_rest[1:]])
-    terms = [term for term in rest.split() if term not in FUNCTION_WORDS]
+    """The query in the syntax of FTS5: any of its words, and its quoted phrase as a phrase."""
+    before, *phrase_and_after = query.split('"')
+    phrases, unquoted = phrase_and_after[:1], " ".join([before, *phrase_and_after[1:]])
+    terms = [term for term in unquoted.split() if term not in FUNCTION_WORDS]
     return " OR ".join(f'"{term}"' for term in phrases + terms)
 
 
@@ -111,7 +111,7 @@ def agentsview_environment(home: Path, data: Path) -> dict[str, str]:
 
 @contextmanager
 def daemon(program: str, environment: dict[str, str]) -> Iterator[None]:
-    """agentsview answers through a server of its own, which its MCP command would start and leave behind."""
+    """Run agentsview's daemon. Its MCP command needs the daemon, and would start it without ending it."""
     product.run([program, "daemon", "start"], environment)
     try:
         yield
@@ -119,7 +119,7 @@ def daemon(program: str, environment: dict[str, str]) -> Iterator[None]:
         subprocess.run([program, "daemon", "stop"], env=environment, check=False, stdout=subprocess.DEVNULL)
 
 
-RIVALS = {
+COUNTERPARTS = {  # our measure to compare each peer's measure with
     "FTS5 index": "sync",
     "FTS5 search": "search",
     "agentsview sync": "sync, bytes",
@@ -128,11 +128,11 @@ RIVALS = {
 
 
 def compared(theirs: list[Measure], ours: list[Measure]) -> list[Measure]:
-    """The peers' measures, each with its ratio to the measure of ours that it stands beside."""
+    """The peers' measures, each with its ratio to our measure of the same work."""
     by_name = {measure.name: measure for measure in ours if measure.figures}
     return [
-        replace(measure, note=", ".join(filter(None, [ratio(measure, by_name[RIVALS[measure.name]]), measure.note])))
-        if measure.figures and RIVALS[measure.name] in by_name
+        replace(measure, note=", ".join(filter(None, [ratio(measure, by_name[COUNTERPARTS[measure.name]]), measure.note])))
+        if measure.figures and COUNTERPARTS[measure.name] in by_name
         else measure
         for measure in theirs
     ]

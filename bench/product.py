@@ -1,6 +1,6 @@
-"""Recollect as a person runs it: in its own process, with a home folder and a state folder.
+"""Runs Recollect as a person does: in its own process, with a home folder and a state folder.
 
-The rest of the caller's environment is not passed on, so that no log of the person who measures is read.
+Only a few variables of the environment are passed on, so that your own logs are not read.
 """
 
 import os
@@ -21,7 +21,7 @@ from client import Client
 from report import Measure, MeasureError
 
 INHERITED = ("PATH", "PYTHONPATH", "LANG", "TMPDIR")  # variables from the caller's environment
-POLL_S = 0.02  # between two looks at memory; also the resolution of the measured seconds
+POLL_S = 0.02  # between two readings of memory; also the resolution of the measured seconds
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in ru_maxrss
 MB = 1_000_000
 NO_OPS = 3  # repetitions
@@ -32,9 +32,9 @@ class CommandFailed(MeasureError):
         super().__init__(f"{' '.join(command)} ended with {code}: {output[-2000:].strip()}")
 
 
-class Unexpected(MeasureError):
-    def __init__(self, said: str) -> None:
-        super().__init__(f"Unexpected output of `sync --json`: {said}")
+class UnexpectedOutput(MeasureError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"UnexpectedOutput output of `sync --json`: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ def inherited_environment() -> dict[str, str]:
 def first_sync(installation: Installation, events: int, title: str = "sync") -> list[Measure]:
     run = sync(installation)
     synced = sync_report(run)
-    read_of = f"{synced.bytes / MB:,.0f} of {folder_bytes(installation.home) / MB:,.0f} MB read"
+    read_note = f"{synced.bytes / MB:,.0f} of {folder_bytes(installation.home) / MB:,.0f} MB read"
     return [
         Measure(title, (synced.events / run.seconds,), "events/s", events, f"{synced.events:,} events"),
-        Measure(f"{title}, bytes", (synced.bytes / MB / run.seconds,), "MB/s", events, read_of),
+        Measure(f"{title}, bytes", (synced.bytes / MB / run.seconds,), "MB/s", events, read_note),
         Measure(f"{title}, peak memory", (run.peak_bytes / MB,), "MB", events, "of all its processes"),
         Measure(f"{title}, state / logs", (folder_bytes(installation.state) / synced.bytes,), "", events),
     ]
@@ -91,9 +91,9 @@ def sync_report(run: Run) -> SyncReport:
     try:
         report = msgspec.json.decode(last, type=SyncReport)
     except msgspec.MsgspecError as error:
-        raise Unexpected(f"{error} in {last[:200]!r}") from None
+        raise UnexpectedOutput(f"{error} in {last[:200]!r}") from None
     if not report.bytes:
-        raise Unexpected("it read no logs")
+        raise UnexpectedOutput("it read no logs")
     return report
 
 
@@ -135,39 +135,39 @@ def watching(installation: Installation) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run a command to its end: how long it took, and the peak memory of it and its children."""
+    """Run a command to its end. Returns its seconds, its output, and the peak memory of it and its children."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         process = subprocess.Popen(command, env=dict(environment), stdout=output, stderr=errors)
         peak = watch_memory(process)
         seconds = time.perf_counter() - began
         if process.returncode:
-            raise CommandFailed(command, process.returncode, written(errors) or written(output))
-        return Run(seconds, peak, written(output))
+            raise CommandFailed(command, process.returncode, content_of(errors) or content_of(output))
+        return Run(seconds, peak, content_of(output))
 
 
 def watch_memory(process: subprocess.Popen[bytes]) -> int:
     """The sum of the peak memory of the process and all its children. Shared memory counts for each."""
-    marks: dict[int, int] = {}
+    peaks: dict[int, int] = {}
     while True:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         if ended:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return max(sum(marks.values()), usage.ru_maxrss * MAXRSS_UNIT)
-        for pid in family(process.pid):
-            marks[pid] = max(marks.get(pid, 0), high_water_mark(pid))
+            return max(sum(peaks.values()), usage.ru_maxrss * MAXRSS_UNIT)
+        for pid in process_tree(process.pid):
+            peaks[pid] = max(peaks.get(pid, 0), peak_memory(pid))
         time.sleep(POLL_S)
 
 
-def family(pid: int) -> Iterator[int]:
-    """The process and its descendants. Without /proc only the process itself, and wait4 gives the peak."""
+def process_tree(pid: int) -> Iterator[int]:
+    """The process and its descendants. Without /proc only the process itself; then wait4 gives the peak."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in proc_text(children).split():
-            yield from family(int(child))
+            yield from process_tree(int(child))
 
 
-def high_water_mark(pid: int) -> int:
+def peak_memory(pid: int) -> int:
     for line in proc_text(Path(f"/proc/{pid}/status")).splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -177,11 +177,11 @@ def high_water_mark(pid: int) -> int:
 def proc_text(path: Path) -> str:
     try:
         return path.read_text()
-    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+    except (FileNotFoundError, ProcessLookupError):  # the process has ended meanwhile
         return ""
 
 
-def written(file: IO[bytes]) -> str:
+def content_of(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")
 

@@ -2,7 +2,7 @@
 
     python bench/queries.py [--count 200] [--seed 1]
 
-Short ones look like what people type; long ones like what agents write: a sentence with function words.
+Short queries resemble those of people. Long queries resemble those of agents: a sentence with function words.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from words import FUNCTION_WORDS, Vocabulary, vocabulary
 
 COUNT = 200
 TERMS = [1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 8, 10, 12]
-SENTENCE = 6  # terms; a query with as many reads like a sentence
+SENTENCE = 6  # terms; a query with so many or more is like a sentence
 PHRASE_SHARE = 0.12
 # The rank of a term in the vocabulary, and how often queries use it.
 COMMON, MEDIUM, RARE = (0, 200), (200, 5_000), (5_000, 60_000)
@@ -22,7 +22,7 @@ IDENTIFIER_SHARE = 0.13
 
 
 def queries(count: int = COUNT, seed: int = DEFAULT_SEED, series: str = "measured") -> list[str]:
-    """The same list for the same arguments. Another series has other queries for the same logs."""
+    """Queries for the generated logs. The same arguments give the same list; another `series` gives other queries."""
     rng = Random(f"queries {seed} {series}")
     vocab = vocabulary(seed)
     return [query(rng, vocab, TERMS[number % len(TERMS)]) for number in range(count)]
@@ -45,7 +45,7 @@ def term(rng: Random, vocab: Vocabulary) -> str:
 
 
 def phrase(rng: Random, vocab: Vocabulary) -> str:
-    """Adjacent words of some log, at least one of them not a function word."""
+    """Adjacent words of the generated texts, at least one of them not a function word."""
     while True:
         words = rng.choice(vocab.prose.pieces).strip(" ,.\n").split()
         if len(words) > 1 and not FUNCTION_WORDS.keys() >= set(words):

@@ -1,9 +1,9 @@
-"""Many readers of one session's events, in a process of their own: how long an event is under way to each of them.
+"""Many readers of one session's events, in their own process: measures the delay of every event to each of them.
 
     python bench/readers.py HOST:PORT SESSION READERS
 
-Says `ready` when all of them listen, then, when the turn has ended for everybody, one line of JSON. The agent says the time
-(`time.time_ns`), a line a piece.
+Prints `ready` when all readers are connected. Prints one line of JSON when all have received the end of the turn. The agent
+must print the time (`time.time_ns`), one per line.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ import time
 ENDS = ("turn_completed", "turn_failed", "turn_interrupted")
 
 
-async def read(address: str, session: str, waiting: "asyncio.Semaphore", lags_ms: list[float], missed: list[int]) -> None:
+async def read(address: str, session: str, connected: "asyncio.Semaphore", lags_ms: list[float], missed: list[int]) -> None:
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=1 << 24)
     writer.write(f"GET /sessions/{session}/events HTTP/1.1\r\nhost: {address}\r\n\r\n".encode())
     await reader.readuntil(b"\r\n\r\n")
-    waiting.release()
+    connected.release()
     async for line in reader:
         if not line.startswith(b"data: "):
             continue
@@ -35,12 +35,12 @@ async def read(address: str, session: str, waiting: "asyncio.Semaphore", lags_ms
 
 async def main() -> None:
     address, session, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    waiting = asyncio.Semaphore(0)
+    connected = asyncio.Semaphore(0)
     lags_ms: list[float] = []
     missed: list[int] = []
-    readers = [asyncio.create_task(read(address, session, waiting, lags_ms, missed)) for _ in range(count)]
+    readers = [asyncio.create_task(read(address, session, connected, lags_ms, missed)) for _ in range(count)]
     for _ in range(count):
-        await waiting.acquire()
+        await connected.acquire()
     print("ready", flush=True)
     await asyncio.gather(*readers)
     print(json.dumps({"lags_ms": lags_ms, "missed": sum(missed)}), flush=True)

@@ -1,4 +1,4 @@
-"""The table of the benchmark: measured figures, our targets, and those of the specification."""
+"""The benchmark's table: measured figures, our targets, and the targets of the specification."""
 
 import math
 import os
@@ -25,8 +25,8 @@ OURS: dict[str, Limits] = {
     "real logs, peak memory": (500,),
     "real logs, state / logs": (0.6,),
     "no-op sync of 20,000 files": (2,),
-    "watching in silence": (10,),
-    "watching in silence, system calls": (6_000,),
+    "watching, idle": (10,),
+    "watching, idle, system calls": (6_000,),
     "MCP start to tools/list": (0.3,),
     "append to searchable, median and worst": (1000, 1000),
     "search": (10, 40, None),
@@ -45,7 +45,7 @@ OURS: dict[str, Limits] = {
     "previews of words": (None, 50, None),
     "previews, filtered": (None, 50, None),
     "previews of rare substrings": (None, 150, None),
-    "previews of what is nowhere": (None, 150, None),
+    "previews of absent strings": (None, 150, None),
     "1,000 turns, summary": (None, 300, None),
     "1,000 turns, turns": (None, 300, None),
     "1,000 turns, steps": (None, 300, None),
@@ -54,7 +54,7 @@ OURS: dict[str, Limits] = {
     "journey history": (None, 50, None),
     "journey history, 100 rows": (None, 50, None),
     "journey history by two words": (None, 50, None),
-    "journey history by a word of all": (None, 50, None),
+    "journey history by a common word": (None, 50, None),
     "journey history with documents": (None, 50, None),
 }
 SPECIFIED: dict[str, Limits] = {

@@ -37,14 +37,22 @@ class Plan:
     queries: int = COUNT
     repetitions: int = 10  # of single measurements: starting, appending
     tiny_files: int = 20_000
-    linked: int = 10_000  # sessions of one journey
-    searched: int = 100_000  # events that many clients search at once
+    journey_sessions: int = 10_000  # sessions of one journey
+    searched_events: int = 100_000  # events that many clients search at once
     scale: live.Scale = live.FULL
     peers: bool = True
 
 
 FULL = Plan([100_000, 500_000, 1_000_000])
-QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000, linked=500, searched=20_000, scale=live.QUICK)
+QUICK = Plan(
+    [20_000],
+    queries=50,
+    repetitions=3,
+    tiny_files=2_000,
+    journey_sessions=500,
+    searched_events=20_000,
+    scale=live.QUICK,
+)
 
 
 def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[Measure]:
@@ -52,11 +60,12 @@ def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[
     print(f"… {name}", file=sys.stderr)
     try:
         return measure()
-    except MeasureError as failure:
-        return [Measure(name, (), "", events, str(failure))]
+    except MeasureError as error:
+        return [Measure(name, (), "", events, str(error))]
 
 
 def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measure]:
+    """All measures of one size of logs, and those of the peers."""
     print(f"\n… {events:,} events", file=sys.stderr)
     here = Installation(cached_home(cache, events), scratch / "state")
     measured, warm_up = queries(plan.queries), queries(plan.queries, series="warm-up")
@@ -90,11 +99,13 @@ def many_files(files: int, cache: Path, scratch: Path) -> list[Measure]:
 
 
 def one_journey(plan: Plan, scratch: Path) -> list[Measure]:
-    return stage("journey", plan.linked, lambda: journeys.one_journey(scratch, plan.linked, plan.queries))
+    sessions = plan.journey_sessions
+    return stage("journey", sessions, lambda: journeys.one_journey(scratch, sessions, plan.queries))
 
 
 def live_sessions(plan: Plan, cache: Path, scratch: Path) -> list[Measure]:
-    return stage("live sessions", plan.searched, lambda: live.all_of_it(cache, scratch, plan.searched, plan.scale))
+    events = plan.searched_events
+    return stage("live sessions", events, lambda: live.measure_all(cache, scratch, events, plan.scale))
 
 
 def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
@@ -103,24 +114,25 @@ def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
 
 
 def every_agent(folder: Path | None, scratch: Path) -> list[Measure]:
-    named = stage("every agent", 0, lambda: agents.by_name(folder, scratch)) if folder else []
-    return [*named, *stage("watching in silence", 0, lambda: agents.silence(scratch))]
+    synced = stage("every agent", 0, lambda: agents.named_folder(folder, scratch)) if folder else []
+    return [*synced, *stage("watching, idle", 0, lambda: agents.idle_watcher(scratch))]
 
 
-def measure_all(plan: Plan, cache: Path, corpus: Path | None, named: Path | None) -> list[Measure]:
+def measure_all(plan: Plan, cache: Path, corpus: Path | None, agents_folder: Path | None) -> list[Measure]:
+    """All measures of a run. Each table is printed as soon as it is complete."""
     measures: list[Measure] = []
     for events in plan.sizes:
-        measures += shown(f"{events:,} events", cache, partial(one_size, events, plan, cache))
-    measures += shown("Many small files", cache, partial(many_files, plan.tiny_files, cache))
-    measures += shown(f"A journey of {plan.linked:,} sessions", cache, partial(one_journey, plan))
-    measures += shown("Live sessions", cache, partial(live_sessions, plan, cache))
+        measures += measure_and_print(f"{events:,} events", cache, partial(one_size, events, plan, cache))
+    measures += measure_and_print("Many small files", cache, partial(many_files, plan.tiny_files, cache))
+    measures += measure_and_print(f"A journey of {plan.journey_sessions:,} sessions", cache, partial(one_journey, plan))
+    measures += measure_and_print("Live sessions", cache, partial(live_sessions, plan, cache))
     if corpus:
-        measures += shown("Real logs", cache, partial(real_logs, corpus))
-    measures += shown("Every agent", cache, partial(every_agent, named))
+        measures += measure_and_print("Real logs", cache, partial(real_logs, corpus))
+    measures += measure_and_print("Every agent", cache, partial(every_agent, agents_folder))
     return measures
 
 
-def shown(title: str, cache: Path, measure: Callable[[Path], list[Measure]]) -> list[Measure]:
+def measure_and_print(title: str, cache: Path, measure: Callable[[Path], list[Measure]]) -> list[Measure]:
     """Measure in a scratch folder and print the table at once: the next part may take long."""
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         measures = measure(Path(scratch))
@@ -132,20 +144,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, nargs="+", help="sizes of the generated logs")
     parser.add_argument("--corpus", type=Path, help="a home folder with real logs, to measure sync on")
-    parser.add_argument("--agents", type=Path, help="a folder with logs of any agents, to measure reading them by name")
+    parser.add_argument("--agents", type=Path, help="a folder with logs of any agents, to measure sync of this folder")
     parser.add_argument("--out", type=Path, help="write the figures to this file, as JSON")
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
     parser.add_argument("--quick", action="store_true", help="one small size, fewer repetitions")
     parser.add_argument("--without-peers", action="store_true", help="only Recollect: FTS5 alone takes minutes at 1M events")
-    given = parser.parse_args()
-    plan = replace(QUICK if given.quick else FULL, peers=not given.without_peers)
+    arguments = parser.parse_args()
+    plan = replace(QUICK if arguments.quick else FULL, peers=not arguments.without_peers)
+    plan = replace(plan, sizes=arguments.events or plan.sizes)
     print(report.machine())
-    with tempfile.TemporaryDirectory() as passing:
-        cache = given.cache or Path(passing)
+    with tempfile.TemporaryDirectory() as temporary:
+        cache = arguments.cache or Path(temporary)
         cache.mkdir(parents=True, exist_ok=True)
-        measures = measure_all(replace(plan, sizes=given.events or plan.sizes), cache, given.corpus, given.agents)
-    if given.out:
-        report.write(given.out, measures)
+        measures = measure_all(plan, cache, arguments.corpus, arguments.agents)
+    if arguments.out:
+        report.write(arguments.out, measures)
 
 
 if __name__ == "__main__":

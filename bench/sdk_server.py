@@ -1,8 +1,8 @@
-"""A peer of our MCP over HTTP: the official SDK's server, with our own search behind it, on a port of its own.
+"""A peer of our MCP over HTTP: the official SDK's server, which calls our search, on a free port.
 
     python bench/sdk_server.py
 
-Says where it listens. What differs from ours is the protocol's work only: the operation is the same.
+Prints its URL. Only the implementation of the protocol differs from ours; the operation is the same.
 """
 
 import asyncio
@@ -23,23 +23,23 @@ SEARCH = OPERATIONS["search_sessions"]
 realm = LiveRealm(read_settings(os.environ))
 
 
-async def listed(context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
+async def list_tools(context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
     return ListToolsResult(tools=[Tool(name=SEARCH.name, input_schema=SEARCH.input_schema)])
 
 
-async def called(context: Any, params: CallToolRequestParams) -> CallToolResult:
+async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
     reply = await asyncio.to_thread(SEARCH.run, realm, params.arguments, RequestContext.now())
     content = json.loads(reply.structured or b"{}")
     return CallToolResult(content=[TextContent(text=reply.text)], structured_content=content, is_error=reply.is_error)
 
 
 def main() -> None:
-    app = Server("peer", on_list_tools=listed, on_call_tool=called).streamable_http_app(
+    app = Server("peer", on_list_tools=list_tools, on_call_tool=call_tool).streamable_http_app(
         json_response=True, stateless_http=True
     )
-    listening = socket.create_server(("127.0.0.1", 0))
-    print(json.dumps({"url": f"http://127.0.0.1:{listening.getsockname()[1]}"}), flush=True)
-    uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="error")).run(sockets=[listening])
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}"}), flush=True)
+    uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="error")).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Every kind of secret, planted in every context: how many are taken out everywhere, and what is taken out of ordinary text.
+"""Coverage of redaction: how many kinds of secrets are replaced in every context, and what is replaced in ordinary text.
 
-python bench/secret_coverage.py                              # kinds, the peers' too where they are installed
-python bench/secret_coverage.py --ordinary DIR [DIR …]       # what is taken out of ordinary code and documents, and how fast
+python bench/secret_coverage.py                              # kinds of secrets; also by detect-secrets if it is installed
+python bench/secret_coverage.py --ordinary DIR [DIR …]       # what is replaced in ordinary code and documents, and how fast
 """
 
 import argparse
@@ -19,7 +19,7 @@ from secret_kinds import KINDS, Kind, made_up
 
 from recollect.redact import MARK, find_secret_texts, redact
 
-# A context is given a name and a value. Names are spelled as people spell them there.
+# Contexts in which a secret has a name and a value. The name is spelled as is usual in each context.
 CONTEXTS = {
     "env": "PORT=80\n{name}={value}\nDEBUG=1",
     "json": '{{"port": 80, "{lower}": "{value}", "debug": true}}',
@@ -50,7 +50,7 @@ CONTEXTS = {
 
 
 def planted(kind: Kind, context: str, rng: random.Random) -> tuple[str, str]:
-    """A text with a secret in it, and the secret."""
+    """A text that contains a secret, and the secret."""
     value = made_up(kind.shape, rng)
     lower = kind.name.lower() if kind.name.isupper() else kind.name
     words = re.split(r"[_-]+", lower)
@@ -60,41 +60,41 @@ def planted(kind: Kind, context: str, rng: random.Random) -> tuple[str, str]:
 
 
 def is_taken_out(text: str, value: str) -> bool:
-    """Whether nothing telling of a secret is left, apart from the parts that all secrets of its kind share."""
-    left = redact(text)
-    if value not in text or left == text:
+    """Whether redaction replaces a secret, its end and its first half. Of URLs, only the secret part must be replaced."""
+    redacted = redact(text)
+    if value not in text or redacted == text:
         return False
     if "://" in value:
         value = value.split("@")[0].split("://")[1] if "@" in value and "hook" not in value else value[30:]
-    return value not in left and value[-12:] not in left and value[: max(12, len(value) // 2)] not in left
+    return value not in redacted and value[-12:] not in redacted and value[: max(12, len(value) // 2)] not in redacted
 
 
 def missed(seed: int = 12) -> dict[str, list[str]]:
-    """The kinds that are not taken out everywhere, and where not."""
+    """The kinds that are not replaced in every context, with the contexts in which they are missed."""
     rng = random.Random(seed)
-    found: dict[str, list[str]] = {}
+    misses: dict[str, list[str]] = {}
     for name, kind in KINDS.items():
-        where = [context for context in CONTEXTS if not is_taken_out(*planted(kind, context, rng))]
-        if where:
-            found[name] = where
-    return found
+        contexts = [context for context in CONTEXTS if not is_taken_out(*planted(kind, context, rng))]
+        if contexts:
+            misses[name] = contexts
+    return misses
 
 
 def report(seed: int) -> None:
     misses = missed(seed)
-    for who, letter in (("gitleaks' rules know", "g"), ("detect-secrets knows", "d"), ("only we know", "")):
+    for title, letter in (("gitleaks' rules know", "g"), ("detect-secrets knows", "d"), ("only we know", "")):
         kinds = [name for name, kind in KINDS.items() if (letter in kind.known if letter else not kind.known)]
-        print(f"kinds that {who}: {sum(name not in misses for name in kinds)} of {len(kinds)} taken out everywhere")
+        print(f"kinds that {title}: {sum(name not in misses for name in kinds)} of {len(kinds)} replaced in every context")
     known = [name for name, kind in KINDS.items() if kind.known]
     print(f"kinds that either of them knows: {sum(name not in misses for name in known)} of {len(known)}")
     print(f"all kinds: {len(KINDS) - len(misses)} of {len(KINDS)}, in {len(CONTEXTS)} contexts each")
-    for name, where in misses.items():
-        print(f"  missed: {name}: {', '.join(where)}")
+    for name, contexts in misses.items():
+        print(f"  missed: {name}: {', '.join(contexts)}")
     report_peer(seed)
 
 
 def report_peer(seed: int, program: str = "detect-secrets") -> None:
-    """The same texts, a file each, by detect-secrets. gitleaks is a program of its own and is not run here."""
+    """Print what detect-secrets finds in the same texts, one file each. gitleaks is not a Python package and is not run."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         for number, kind in enumerate(KINDS.values()):
@@ -108,7 +108,8 @@ def report_peer(seed: int, program: str = "detect-secrets") -> None:
             print("detect-secrets is not installed: not compared (pip install detect-secrets)")
             return
     files = Counter(int(Path(name).stem.split("-")[0]) for name in json.loads(scanned.stdout)["results"])
-    print(f"detect-secrets finds {sum(count == len(CONTEXTS) for count in files.values())} of {len(KINDS)} kinds everywhere")
+    complete = sum(count == len(CONTEXTS) for count in files.values())
+    print(f"detect-secrets finds {complete} of {len(KINDS)} kinds in every context")
 
 
 # ---- ordinary text
@@ -118,8 +119,8 @@ SUFFIXES = set(
 )
 
 
-def ordinary(folders: list[Path], most: int) -> Iterator[tuple[Path, str]]:
-    """Text files of code and documents, up to `most` characters in all."""
+def ordinary(folders: list[Path], max_characters: int) -> Iterator[tuple[Path, str]]:
+    """Text files of code and documents, until all together have `max_characters`."""
     for path in sorted(
         path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file()
     ):
@@ -128,34 +129,34 @@ def ordinary(folders: list[Path], most: int) -> Iterator[tuple[Path, str]]:
         except (UnicodeDecodeError, OSError):
             continue
         yield path, text
-        most -= len(text)
-        if most < 0:
+        max_characters -= len(text)
+        if max_characters < 0:
             return
 
 
-def report_ordinary(folders: list[Path], most: int, show: int, seed: int) -> None:
+def report_ordinary(folders: list[Path], max_characters: int, show: int, seed: int) -> None:
     counts: Counter[str] = Counter()
-    shown: list[str] = []
-    size, took = 0, 0.0
-    for path, text in ordinary(folders, most):
+    replacements: list[str] = []
+    size, seconds = 0, 0.0
+    for path, text in ordinary(folders, max_characters):
         size += len(text)
         began = time.perf_counter()
         suspicious = find_secret_texts([text])
-        took += time.perf_counter() - began
+        seconds += time.perf_counter() - began
         if not suspicious:
             continue
         redacted = redact(text, counts)
         for mark in MARK.finditer(redacted):
             if mark[0] not in text:
-                shown.append(f"{path.name}: {_around(text, redacted, mark)}")
-    print(f"{size / 1e6:,.1f} MB, {sum(counts.values())} taken out, {took / size * 1e9:.1f} ns a character")
+                replacements.append(f"{path.name}: {_around(text, redacted, mark)}")
+    print(f"{size / 1e6:,.1f} MB, {sum(counts.values())} replaced, {seconds / size * 1e9:.1f} ns per character")
     print(", ".join(f"{rule} {count}" for rule, count in counts.most_common()))
-    for line in random.Random(seed).sample(shown, min(show, len(shown))):
+    for line in random.Random(seed).sample(replacements, min(show, len(replacements))):
         print("  " + line)
 
 
 def _around(text: str, redacted: str, mark: re.Match[str]) -> str:
-    """A mark with what it stands for, found again by what follows it."""
+    """A mark with the text that it replaced, which is located by the text before and after the mark."""
     before = redacted[max(0, mark.start() - 30) : mark.start()].split("]")[-1]
     place = text.find(before)
     after = redacted[mark.end() : mark.end() + 12].split("[")[0]
@@ -167,13 +168,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ordinary", nargs="+", type=Path, help="folders of ordinary code and documents")
     parser.add_argument("--most", type=int, default=300_000_000, help="characters of ordinary text to read")
-    parser.add_argument("--show", type=int, default=20, help="how many of the secrets in ordinary text to show")
+    parser.add_argument("--show", type=int, default=20, help="number of replacements in ordinary text to show")
     parser.add_argument("--seed", type=int, default=12)
-    given = parser.parse_args()
-    if given.ordinary:
-        report_ordinary(given.ordinary, given.most, given.show, given.seed)
+    arguments = parser.parse_args()
+    if arguments.ordinary:
+        report_ordinary(arguments.ordinary, arguments.most, arguments.show, arguments.seed)
     else:
-        report(given.seed)
+        report(arguments.seed)
 
 
 if __name__ == "__main__":

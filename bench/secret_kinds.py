@@ -1,6 +1,6 @@
-"""Kinds of secrets, as their services make them: who knows them, the name they are assigned to, and their shape.
+"""Kinds of secrets: which other programs find them, a usual variable name, and their format.
 
-`g` is a kind that gitleaks has a rule for, `d` one that detect-secrets has a plugin for. Values are made up from a seed.
+`g` marks a kind for which gitleaks has a rule, `d` one for which detect-secrets has a plugin. Values are random.
 """
 
 import random
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
 
 
 def made_up(shape: str, rng: random.Random) -> str:
-    """A value of a shape: `ghp_<w36>` is `ghp_` and 36 letters or digits. It belongs to nobody."""
+    """A random value of a shape: `ghp_<w36>` is `ghp_` and 36 letters or digits."""
     return re.sub(r"<([A-Za-z])(\d+)>", lambda part: "".join(rng.choices(ALPHABETS[part[1]], k=int(part[2]))), shape)
 
 

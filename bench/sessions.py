@@ -1,7 +1,7 @@
-"""Made-up sessions of coding agents: what was said and done, before any agent's way of writing it down.
+"""Generates the content of sessions of coding agents, independent of any agent's log format.
 
-Evidence: 235 public Claude Code sessions and 94 Codex rollouts. Lengths of texts and of sessions are log-normal;
-tool output is 600 characters at the median and 1,700 on average, through a tail that agents cut off near 30 KB.
+Evidence: 235 public Claude Code sessions and 94 Codex rollouts. Lengths of texts and of sessions are log-normal.
+Tool output has a median of 600 characters and a mean of 1,700, because of a long tail that agents cut off near 30 KB.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from words import Vocabulary, identifier, vocabulary
 
 NEWEST = datetime(2026, 6, 30, tzinfo=UTC)  # fixed: the same seed writes the same bytes on any day
 SPAN = timedelta(days=365)
-CODEX_SHARE = 0.3  # of the events; the rest is Claude Code
+CODEX_SHARE = 0.3  # of the events; all others are Claude Code
 SHORTEST_SESSION, LONGEST_SESSION = 2, 3000
 PROJECTS = 40
 REASONING_SHARE, REMARK_SHARE = 0.5, 0.4  # of the rounds
@@ -26,15 +26,15 @@ DEFAULT_SEED = 1
 class Length:
     median: int
     sigma: float
-    most: int = 30_000
+    maximum: int = 30_000
 
     def draw(self, rng: Random) -> int:
-        return min(self.most, round(rng.lognormvariate(log(self.median), self.sigma)))
+        return min(self.maximum, round(rng.lognormvariate(log(self.median), self.sigma)))
 
 
 PROMPT = Length(110, 1.1)  # mean 200
 ANSWER = Length(350, 1.0)  # mean 580
-REMARK = Length(110, 0.7)  # mean 140: what an agent says between two tool calls
+REMARK = Length(110, 0.7)  # mean 140: an agent's text between two tool calls
 REASONING = Length(140, 1.1)  # mean 260
 COMMAND = Length(60, 0.8)  # mean 80
 EDIT = Length(300, 1.1)  # mean 550
@@ -52,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One answer of the model: it may think, may say something, and calls a tool."""
+    """One answer of the model: a tool call, with or without reasoning and a remark."""
 
     reasoning: str
     remark: str
@@ -69,7 +69,7 @@ class Turn:
     answer: str
 
     def events(self) -> int:
-        return 2 + sum(each.events() for each in self.rounds)
+        return 2 + sum(model_round.events() for model_round in self.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,42 +86,42 @@ class Session:
 
 
 def sessions(events: int, seed: int = DEFAULT_SEED) -> Iterator[Session]:
-    """Sessions of about so many events in all; a smaller size is the beginning of a larger one."""
-    written = {"claude-code": 0, "codex": 0}
+    """Sessions with about `events` events in all. The sessions of a smaller size are the first ones of a larger size."""
+    counts = {"claude-code": 0, "codex": 0}
     number = 0
-    while sum(written.values()) < events:
-        agent = "codex" if written["codex"] < CODEX_SHARE * sum(written.values()) else "claude-code"
-        made = session(number, agent, seed)
-        written[agent] += made.events()
+    while sum(counts.values()) < events:
+        agent = "codex" if counts["codex"] < CODEX_SHARE * sum(counts.values()) else "claude-code"
+        generated = session(number, agent, seed)
+        counts[agent] += generated.events()
         number += 1
-        yield made
+        yield generated
 
 
 def session(number: int, agent: str, seed: int) -> Session:
     rng = Random(f"session {seed} {number}")
     vocab = vocabulary(seed)
-    wanted = max(SHORTEST_SESSION, SESSION.draw(rng))
+    missing = max(SHORTEST_SESSION, SESSION.draw(rng))  # events
     names = [identifier(rng, vocab.words) for _ in range(12)]
     subjects = rng.choices(vocab.prose.pieces, k=40) + [f"{name} " for name in names]
     turns: list[Turn] = []
-    while wanted > 0:
-        turns.append(turn(rng, vocab, subjects, [f"{name}\n" for name in names], wanted))
-        wanted -= turns[-1].events()
+    while missing > 0:
+        turns.append(turn(rng, vocab, subjects, [f"{name}\n" for name in names], missing))
+        missing -= turns[-1].events()
     folder = f"/home/dev/{vocab.words[int(PROJECTS * rng.random() ** 2)]}"
     return Session(number, agent, folder, NEWEST - SPAN * rng.random(), turns, rng)
 
 
-def turn(rng: Random, vocab: Vocabulary, subjects: list[str], names: list[str], most: int) -> Turn:
+def turn(rng: Random, vocab: Vocabulary, subjects: list[str], names: list[str], max_events: int) -> Turn:
     prompt = vocab.prose.text(rng, PROMPT.draw(rng), subjects)
     rounds: list[Round] = []
     for _ in range(int(rng.expovariate(1 / ROUNDS))):
-        if sum(each.events() for each in rounds) + 2 >= most:
+        if sum(model_round.events() for model_round in rounds) + 2 >= max_events:
             break
-        rounds.append(model_round(rng, vocab, subjects, names))
+        rounds.append(new_round(rng, vocab, subjects, names))
     return Turn(prompt, rounds, vocab.prose.text(rng, ANSWER.draw(rng), subjects))
 
 
-def model_round(rng: Random, vocab: Vocabulary, subjects: list[str], names: list[str]) -> Round:
+def new_round(rng: Random, vocab: Vocabulary, subjects: list[str], names: list[str]) -> Round:
     reasoning = vocab.prose.text(rng, REASONING.draw(rng), subjects) if rng.random() < REASONING_SHARE else ""
     remark = vocab.prose.text(rng, REMARK.draw(rng), subjects) if rng.random() < REMARK_SHARE else ""
     return Round(reasoning, remark, call(rng, vocab, names))

@@ -1,7 +1,7 @@
-"""How long a client waits for an exact string, wherever in a word it stands, and for the course of a long session.
+"""Latency of the trace tools: exact strings, also inside words, and the details of a long session.
 
-Words and parts of words are taken from the logs themselves. A part of a word counts as rare where ten events or fewer hold
-it: to know that, all that may hold it must be looked at. The peer is what one does without an index: grep over the logs.
+Words and parts of words are from the logs themselves. A part of a word is rare if at most ten events contain it; a search
+must check every candidate to know that. The peer is grep over the logs, which needs no index.
 """
 
 import re
@@ -26,54 +26,55 @@ LEVELS = ("summary", "turns", "steps")
 PROVIDERS = ("claude-code", "codex")
 TYPES = ("tool_call", "tool_result", "message")
 WORD = re.compile(r"[A-Za-z]{4,}")
-RUN = re.compile(r"\S{7,}")
+LONG_TOKEN = re.compile(r"\S{7,}")
 
 
 def latencies(here: Installation, events: int, count: int, seed: int = DEFAULT_SEED) -> list[Measure]:
-    """Previews of words, of rare parts of words and of what is nowhere; then what grep takes."""
+    """Latency of previews of words, of rare parts of words and of absent strings; then of grep."""
     with here.server() as server:
         call_all(server, "search_event_previews", ({"query": word} for word in words(WARM_UP, seed, "warm-up")))
         by_word = call_all(server, "search_event_previews", ({"query": word} for word in words(count, seed, "measured")))
         filtered = call_all(server, "search_event_previews", filtered_requests(words(count, seed, "narrowed")))
-        parts, by_part = rare(server, count, seed)
-        nowhere = call_all(server, "search_event_previews", ({"query": f"{part[:3]}qzx{part[3:]}"} for part in parts))
+        parts, by_part = rare_parts(server, count, seed)
+        absent = call_all(server, "search_event_previews", ({"query": f"{part[:3]}qzx{part[3:]}"} for part in parts))
     ours = timing("previews of rare substrings", events, by_part)
     return [
         timing("previews of words", events, by_word),
         timing("previews, filtered", events, filtered),
         ours,
-        timing("previews of what is nowhere", events, nowhere),
-        Measure("index of pieces", (folder_bytes(pieces(here)) / MB,), "MB", events),
-        grepped(here.home, parts[:GREPS], ours, events),
+        timing("previews of absent strings", events, absent),
+        Measure("n-gram index", (folder_bytes(ngram_folder(here)) / MB,), "MB", events),
+        grep(here.home, parts[:GREPS], ours, events),
     ]
 
 
-def pieces(here: Installation) -> Path:
-    return next((here.state / "realms" / "main").glob("pieces-*"), here.state / "no pieces")
+def ngram_folder(here: Installation) -> Path:
+    return next((here.state / "realms" / "main").glob("pieces-*"), here.state / "no n-gram index")
 
 
-def texts(seed: int, series: str) -> Any:
-    """Texts of sessions that were written, in an order of chance."""
+def random_texts(seed: int, series: str) -> Any:
+    """Texts of the generated sessions in random order, with the random generator."""
     rng = Random(f"strings {seed} {series}")
-    some = list(told(seed, 400))
+    some = list(texts_of_first_sessions(seed, 400))
     while True:
         yield rng, rng.choice(some)
 
 
-def told(seed: int, count: int) -> Any:
-    for number, made in enumerate(sessions(10**9, seed)):
+def texts_of_first_sessions(seed: int, count: int) -> Any:
+    for number, session in enumerate(sessions(10**9, seed)):
         if number == count:
             return
-        for one in made.turns:
-            yield from (one.prompt, one.answer, *(each.call.output for each in one.rounds))
+        for each in session.turns:
+            yield from (each.prompt, each.answer, *(model_round.call.output for model_round in each.rounds))
 
 
 def words(count: int, seed: int, series: str) -> list[str]:
-    found: list[str] = []
-    for rng, text in texts(seed, series):
-        found += [rng.choice(there)] if (there := WORD.findall(text)) else []
-        if len(found) == count:
-            return found
+    """Random words of the generated sessions."""
+    chosen: list[str] = []
+    for rng, text in random_texts(seed, series):
+        chosen += [rng.choice(matches)] if (matches := WORD.findall(text)) else []
+        if len(chosen) == count:
+            return chosen
     raise AssertionError
 
 
@@ -83,14 +84,14 @@ def filtered_requests(texts: list[str]) -> list[dict[str, str]]:
     ]
 
 
-def rare(server: Client, count: int, seed: int) -> tuple[list[str], list[Answer]]:
-    """Parts of words, five to nine characters long, that few events hold; and the answers to them."""
+def rare_parts(server: Client, count: int, seed: int) -> tuple[list[str], list[Answer]]:
+    """Parts of words, five to nine characters long, that few events contain; and the answers to their queries."""
     parts: list[str] = []
     answers: list[Answer] = []
-    for rng, text in texts(seed, "rare"):
-        run = rng.choice(there) if (there := RUN.findall(text)) else ""
-        start = rng.randrange(1, max(2, len(run) - 5))
-        part = run[start : start + rng.randint(5, 9)]
+    for rng, text in random_texts(seed, "rare"):
+        token = rng.choice(tokens) if (tokens := LONG_TOKEN.findall(text)) else ""
+        start = rng.randrange(1, max(2, len(token) - 5))
+        part = token[start : start + rng.randint(5, 9)]
         if len(part) < 5:
             continue
         answer = server.call("search_event_previews", {"query": part})
@@ -102,7 +103,7 @@ def rare(server: Client, count: int, seed: int) -> tuple[list[str], list[Answer]
     return parts, answers
 
 
-def grepped(home: Path, parts: list[str], ours: Measure, events: int) -> Measure:
+def grep(home: Path, parts: list[str], ours: Measure, events: int) -> Measure:
     waits = []
     for part in parts:
         began = time.perf_counter()
@@ -113,28 +114,26 @@ def grepped(home: Path, parts: list[str], ours: Measure, events: int) -> Measure
 
 
 def long_session(here: Installation, events: int, repetitions: int) -> list[Measure]:
-    """A session of a thousand turns, at every depth that has a size, and what went wrong in it."""
+    """Latency of a session of a thousand turns: its details at every level with a size limit, and its analysis."""
     rng = Random("a long session")
     vocab = vocabulary(DEFAULT_SEED)
     names = [identifier(rng, vocab.words) for _ in range(12)]
     subjects = [f"{name} " for name in names]
     turns = [turn(rng, vocab, subjects, [f"{name}\n" for name in names], 100) for _ in range(TURNS)]
-    made = Session(0, "claude-code", "/home/dev/long", NEWEST, turns, rng)
-    home = Installation(here.state.parent / "long", here.state.parent / "long-state")
-    write_session(home.home, made)
-    sync(home)
-    with home.server() as server:
-        [found] = server.call("search_event_previews", {"query": "e", "limit": 1}).content["data"]["matches"]
-        named = {"session_id": found["session_id"]}
+    session = Session(0, "claude-code", "/home/dev/long", NEWEST, turns, rng)
+    installation = Installation(here.state.parent / "long", here.state.parent / "long-state")
+    write_session(installation.home, session)
+    sync(installation)
+    with installation.server() as server:
+        [match] = server.call("search_event_previews", {"query": "e", "limit": 1}).content["data"]["matches"]
+        arguments = {"session_id": match["session_id"]}
         measures = [
             timing(
                 f"{TURNS:,} turns, {level}",
-                made.events(),
-                call_all(server, "get_session_details", [{**named, "detail_level": level}] * repetitions),
+                session.events(),
+                call_all(server, "get_session_details", [{**arguments, "detail_level": level}] * repetitions),
             )
             for level in LEVELS
         ]
-        analysed = timing(
-            f"{TURNS:,} turns, analysis", made.events(), call_all(server, "analyze_session", [named] * repetitions)
-        )
-    return [*measures, analysed]
+        analyses = call_all(server, "analyze_session", [arguments] * repetitions)
+    return [*measures, timing(f"{TURNS:,} turns, analysis", session.events(), analyses)]

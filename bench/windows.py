@@ -1,9 +1,9 @@
-"""Many agent windows at once: each starts `recollect mcp` for itself and then mostly leaves it alone.
+"""The cost of many agent windows: each starts its own `recollect mcp`, which is idle most of the time.
 
     python bench/windows.py [--windows 20] [--events 20000] [--cache DIR]
 
-How many processes that is, how much memory they hold together, how much processor time they take in an idle minute, and how
-long the first search of a new window takes. Memory is PSS: a page that n processes share counts 1/n for each.
+Measures the number of processes, their memory together, their processor time in an idle minute, and the latency of the first
+search of a new window. Memory is PSS: a page that n processes share counts 1/n for each.
 """
 
 import argparse
@@ -16,18 +16,18 @@ from pathlib import Path
 from statistics import median
 
 import report
-from agents import NotHere, processor_s
+from agents import NotAvailable, processor_s
 from client import Client
 from generate import cached_home
-from product import Installation, family, proc_text, run
+from product import Installation, proc_text, process_tree, run
 from queries import queries
 from report import Measure
 
 WINDOWS = 20
-SILENCE_S = 60.0
-AT_REST_S = 3.0  # without any processor time, after the servers have started
-THINKING_S = 2.0  # that a model takes, at least, before it calls its first tool
-FIRST = 10  # new windows whose first search is timed
+IDLE_S = 60.0
+SETTLED_S = 3.0  # seconds without processor time after which the started servers count as idle
+THINKING_S = 2.0  # seconds that a model takes, at least, before it calls its first tool
+NEW_WINDOWS = 10  # whose first search is timed
 
 
 def all_windows(cache: Path, scratch: Path, events: int, windows: int) -> list[Measure]:
@@ -38,33 +38,33 @@ def all_windows(cache: Path, scratch: Path, events: int, windows: int) -> list[M
 
 
 def idle(here: Installation, events: int, windows: int) -> list[Measure]:
-    """Windows that were opened, and in which nobody asks anything."""
+    """Processes, memory and processor time of open windows that send no requests."""
     with ExitStack() as stack:
         servers = [stack.enter_context(Client(here.command("mcp"), here.environment())) for _ in range(windows)]
-        rest(server.server.pid for server in servers)
-        pids = {pid for server in servers for pid in family(server.server.pid)}
+        wait_until_idle(server.server.pid for server in servers)
+        pids = {pid for server in servers for pid in process_tree(server.server.pid)}
         before = {pid: processor_s(pid) for pid in pids}
-        time.sleep(SILENCE_S)
+        time.sleep(IDLE_S)
         spent = sum(processor_s(pid) - before[pid] for pid in pids)
-        own = [pss_mb(server.server.pid) for server in servers]
-        together = sum(map(pss_mb, pids))
+        per_server = [pss_mb(server.server.pid) for server in servers]
+        total = sum(map(pss_mb, pids))
     note = f"{windows} windows"
     return [
         Measure("windows, processes", (len(pids),), "", events, note),
-        Measure("windows, PSS of a server", (median(own), max(own)), "MB", events, "median, worst"),
-        Measure("windows, PSS of all", (together,), "MB", events, f"{note} and what they started"),
-        Measure("windows, idle", (spent * 60 / SILENCE_S,), "CPU s/min", events, note),
+        Measure("windows, PSS of a server", (median(per_server), max(per_server)), "MB", events, "median, worst"),
+        Measure("windows, PSS of all", (total,), "MB", events, f"{note} and their child processes"),
+        Measure("windows, idle", (spent * 60 / IDLE_S,), "CPU s/min", events, note),
     ]
 
 
 def first_searches(here: Installation, events: int) -> list[Measure]:
-    """The first search of a new window: after a model's first thought, and at once."""
-    chosen = queries(2 * FIRST)
-    later = [first_search(here, query, THINKING_S) for query in chosen[:FIRST]]
-    at_once = [first_search(here, query, 0.0) for query in chosen[FIRST:]]
-    met = sum(in_time for _, _, in_time in later)
+    """Latency of the first search of a new window: after the time that a model thinks, and at once."""
+    texts = queries(2 * NEW_WINDOWS)
+    later = [first_search(here, query, THINKING_S) for query in texts[:NEW_WINDOWS]]
+    at_once = [first_search(here, query, 0.0) for query in texts[NEW_WINDOWS:]]
+    met = sum(is_met for _, _, is_met in later)
     return [
-        Measure("first search", median_and_worst(later), "ms", events, f"met_sla {met} of {FIRST}"),
+        Measure("first search", median_and_worst(later), "ms", events, f"met_sla {met} of {NEW_WINDOWS}"),
         Measure("first search, at once", median_and_worst(at_once), "ms", events),
         Measure("initialize", (median(ms for ms, _, _ in later + at_once),), "ms", events, "from the start of the process"),
     ]
@@ -76,7 +76,7 @@ def median_and_worst(searches: list[tuple[float, float, bool]]) -> tuple[float, 
 
 
 def first_search(here: Installation, query: str, thinking_s: float) -> tuple[float, float, bool]:
-    """Milliseconds to the answer of initialize, those of the first search, and whether it says that it was in time."""
+    """The milliseconds until `initialize` is answered, those of the first search, and its `met_sla`."""
     began = time.perf_counter()
     with Client(here.command("mcp", "--no-sync"), here.environment()) as client:
         initialized = (time.perf_counter() - began) * 1000
@@ -85,14 +85,14 @@ def first_search(here: Installation, query: str, thinking_s: float) -> tuple[flo
     return initialized, answer.ms, bool(answer.content["performance"]["met_sla"])
 
 
-def rest(servers: Iterable[int]) -> None:
-    """Wait until a first sync, and all that comes after it, is done: no processor time for some seconds."""
+def wait_until_idle(servers: Iterable[int]) -> None:
+    """Wait until the first sync and its background work are done: no processor time for some seconds."""
     roots = list(servers)
-    known, since = -1.0, time.monotonic()
-    while time.monotonic() - since < AT_REST_S:
-        now = sum(processor_s(pid) for root in roots for pid in family(root))
-        if now - known > 0.02 * len(roots) / WINDOWS + 0.15:
-            known, since = now, time.monotonic()
+    used, since = -1.0, time.monotonic()
+    while time.monotonic() - since < SETTLED_S:
+        now = sum(processor_s(pid) for root in roots for pid in process_tree(root))
+        if now - used > 0.02 * len(roots) / WINDOWS + 0.15:
+            used, since = now, time.monotonic()
         time.sleep(0.2)
 
 
@@ -100,7 +100,7 @@ def pss_mb(pid: int) -> float:
     for line in proc_text(Path(f"/proc/{pid}/smaps_rollup")).splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024 / 1e6
-    raise NotHere("/proc/PID/smaps_rollup")
+    raise NotAvailable("/proc/PID/smaps_rollup")
 
 
 def main() -> None:
@@ -108,10 +108,10 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=WINDOWS)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        cache = given.cache or Path(scratch)
-        measures = all_windows(cache, Path(scratch), given.events, given.windows)
+        cache = arguments.cache or Path(scratch)
+        measures = all_windows(cache, Path(scratch), arguments.events, arguments.windows)
     print(f"{report.machine()}, load {os.getloadavg()[0]:.1f}\n\n{report.table(measures)}")
 
 

@@ -1,8 +1,8 @@
-"""Made-up English and made-up code with the word statistics of real transcripts.
+"""Generates English-like text and code with the word statistics of real transcripts.
 
-Function words have their natural share of running text; the other 60,000 words are built from syllables
-and follow Zipf's law, short ones first. Drawing ready pieces of one to four words, and not single words, keeps
-the shape of the distribution and lets a million events be written in a minute or two.
+Function words have the same share as in English text. The other 60,000 words are built from syllables and follow Zipf's law,
+short ones first. Texts are drawn from ready pieces of one to four words, not from single words. This keeps the shape of the
+distribution, and a million events are written in a minute or two.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from random import Random
 
 WORDS = 60_000
 IDENTIFIERS = 40_000
-PIECES = 300_000  # large enough that a rare piece turns up in a few dozen of a million events, not in thousands
+PIECES = 300_000  # so many that a rare piece is in a few dozen of a million events, not in thousands
 FUNCTION_SHARE = 0.45  # of the tokens of English prose
-TOPIC_EVERY = 5  # each fifth piece comes from the session's own subject: words cluster in sessions
+TOPIC_EVERY = 5  # every fifth piece is about the session's own subject, because words cluster in sessions
 
 # Share of running English text, per thousand tokens.
 FUNCTION_WORDS = {
@@ -42,7 +42,7 @@ CODE_LINES = [
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Pieces of one kind of writing, each with its own separator at the end."""
+    """Pieces of prose or of code, each with its own separator at the end."""
 
     pieces: list[str]
     mean_chars: float
@@ -55,7 +55,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words and identifiers, the most frequent first, and the writing made of them."""
+    """Words and identifiers, the most frequent first, and the pieces of prose and code that consist of them."""
 
     words: list[str]
     identifiers: list[str]
@@ -77,7 +77,7 @@ def pool(pieces: list[str]) -> Pool:
 
 
 def made_up_words(rng: Random) -> list[str]:
-    """Frequent words are short in every language, so rank follows length, loosely."""
+    """Invented words, the most frequent first. Rank roughly follows length: frequent words are short in every language."""
     words: dict[str, float] = {}
     while len(words) < WORDS:
         syllables = rng.choices([1, 2, 3], weights=[15, 50, 35])[0]
@@ -88,7 +88,7 @@ def made_up_words(rng: Random) -> list[str]:
 
 
 def zipf(count: int) -> list[float]:
-    """Cumulative weights by rank. The constants give words the document frequencies they have in real transcripts."""
+    """Cumulative weights by rank. With these constants, words have the document frequencies of real transcripts."""
     return list(accumulate((rank + 20) ** -1.15 for rank in range(count)))
 
 
@@ -115,7 +115,7 @@ def code_pieces(rng: Random, identifiers: list[str], phrases: list[str]) -> list
 
 
 def identifier(rng: Random, words: list[str]) -> str:
-    """A name as found in code, paths and errors, made of the ten thousand commoner words."""
+    """A name as in code, paths and errors, composed of the ten thousand most frequent words."""
     first, second, third = rng.choices(words[:10_000], k=3)
     forms = [
         f"{first}_{second}",
