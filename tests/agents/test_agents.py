@@ -49,7 +49,7 @@ FOUND_BY = {"claude-code": "tool_reference", "codex": "tool_search_output"}
 
 
 @pytest.mark.parametrize("source", FOUND_BY)
-def test_our_tools_are_found_by_the_tool_search_of_agents_that_hide_them(place: Place, source: str) -> None:
+def test_agents_with_a_tool_search_find_our_tools(place: Place, source: str) -> None:
     agent = AGENTS[source]
     agent.prepare(place)
     assert KNOWN in place.run([*agent.first, PROMPT, *agent.options])

@@ -19,7 +19,7 @@ def next_minute() -> None:
 
 
 @pytest.mark.parametrize("source", OVER_ACP)
-def test_a_session_is_in_the_history_once_and_tied_to_the_agents_own_log(place: Place, source: str) -> None:
+def test_a_session_appears_once_and_is_linked_to_the_agents_own_log(place: Place, source: str) -> None:
     prepare, command = OVER_ACP[source]
     prepare(place)
     place.run_over_acp("Count the bitterns", command)
@@ -38,7 +38,7 @@ def test_a_session_is_in_the_history_once_and_tied_to_the_agents_own_log(place: 
     assert place.person.json("open", log)["data"]["session"]["source"] == source
 
 
-def test_an_agent_that_cannot_load_its_session_is_told_what_was_said(place: Place) -> None:
+def test_an_agent_that_cannot_load_its_session_gets_the_earlier_messages(place: Place) -> None:
     prepare, command = OVER_ACP["gemini-cli"]
     prepare(place)
     begun = time.time()
@@ -61,7 +61,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("source", COMMANDS)
-def test_what_a_command_printed_is_kept_as_text(place: Place, source: str) -> None:
+def test_the_output_of_a_command_is_stored_as_text(place: Place, source: str) -> None:
     prepare, command = OVER_ACP[source]
     prepare(place)
     place.run_over_acp(COMMANDS[source], command)
@@ -79,7 +79,7 @@ REFUSED = {"claude-code": "Write", "gemini-cli": "write_file"}
 
 
 @pytest.mark.parametrize("source", REFUSED)
-def test_a_rejected_call_stands_before_the_text_that_reports_it(place: Place, source: str) -> None:
+def test_a_rejected_call_precedes_the_text_that_reports_it(place: Place, source: str) -> None:
     prepare, command = OVER_ACP[source]
     prepare(place)
     file = place.work / "heron.txt"

@@ -129,7 +129,7 @@ def said(outputs: list[Output]) -> str:
     return "".join(output.text for output in outputs if isinstance(output, AnswerText))
 
 
-def test_an_echo_agent_of_the_sdk_is_driven(turn: Turn) -> None:
+def test_a_turn_runs_an_echo_agent_of_the_sdk(turn: Turn) -> None:
     prompt = "Grüße,\n\U0001f30d \ud83d"
     assert turn.outputs(prompt, (sys.executable, "-c", ECHO)) == [
         RunnerState({"acp_session": "echo"}),
@@ -138,7 +138,7 @@ def test_an_echo_agent_of_the_sdk_is_driven(turn: Turn) -> None:
     ]
 
 
-def test_everything_that_is_told_of_a_turn_comes_in_order(turn: Turn) -> None:
+def test_all_updates_of_a_turn_arrive_in_order(turn: Turn) -> None:
     assert turn.outputs("tour") == [
         RunnerState({"acp_session": NEW}),
         ReasoningText("hm"),
@@ -159,7 +159,7 @@ def test_everything_that_is_told_of_a_turn_comes_in_order(turn: Turn) -> None:
     ]
 
 
-def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -> None:
+def test_a_loaded_session_does_not_output_its_replay(turn: Turn) -> None:
     history = [{"role": "user", "content": "an old question"}]
     outputs = turn.outputs("repeat", state={"acp_session": KNOWN}, history=lambda: history)
     assert outputs == [RunnerState({"acp_session": KNOWN}), AnswerText("repeat"), TurnEnded()]
@@ -167,7 +167,7 @@ def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -
 
 @pytest.mark.parametrize("manner", ["", "late", "torn", "silent"])
 @pytest.mark.parametrize("words", ["news", "an old answer", "an old answer and more", "answer", "", "an old question"])
-def test_a_replay_whenever_it_comes_is_no_part_of_the_next_turn(turn: Turn, manner: str, words: str) -> None:
+def test_a_late_replay_is_not_part_of_the_next_turn(turn: Turn, manner: str, words: str) -> None:
     call = {"type": "tool_use", "id": "old", "name": "An old call", "input": {}}
     history = [
         {"role": "assistant", "content": "an old answer", "blocks": [{"type": "text", "text": "an old answer"}, call]},
@@ -180,7 +180,7 @@ def test_a_replay_whenever_it_comes_is_no_part_of_the_next_turn(turn: Turn, mann
 
 
 @pytest.mark.parametrize(("manner", "session"), [("forgetful", KNOWN), ("", "one that is gone")])
-def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, manner: str, session: str) -> None:
+def test_an_agent_that_lost_its_session_gets_the_earlier_messages(turn: Turn, manner: str, session: str) -> None:
     def history() -> Iterator[dict[str, str]]:
         yield {"role": "assistant", "content": "late"}
         yield {"role": "user", "content": "early " * 4_000}
@@ -193,7 +193,7 @@ def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, ma
     assert len(said(outputs)) < 20_100
 
 
-def test_a_short_history_is_told_whole_and_in_order(turn: Turn) -> None:
+def test_a_short_history_is_sent_completely_and_in_order(turn: Turn) -> None:
     history = [{"role": "assistant", "content": "two"}, {"role": "user", "content": "one"}]
     told = turn.text("repeat", history=lambda: history)
     assert told == "Earlier in this conversation:\n\nUser: one\n\nAssistant: two\n\nNow:\n\nrepeat"
@@ -209,7 +209,7 @@ def test_a_short_history_is_told_whole_and_in_order(turn: Turn) -> None:
         (("many", 5), []),
     ],
 )
-def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, Any], spent: list[TokenUsage]) -> None:
+def test_invalid_token_counts_are_ignored(turn: Turn, told: tuple[Any, Any], spent: list[TokenUsage]) -> None:
     usage = {"inputTokens": told[0], "outputTokens": told[1], "totalTokens": told[1]}
     code = f"say(id=greet(), result={{'stopReason': 'end_turn', 'usage': {usage}}})"
     assert [output for output in turn.outputs(command=bare(code)) if isinstance(output, TokenUsage)] == spent
@@ -222,7 +222,7 @@ def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, 
         ({"permissions": "allow"}, [], ["the allow_once", "the allow_once", "the allow_always"]),
     ],
 )
-def test_permission_is_given_by_policy(
+def test_the_policy_answers_permission_requests(
     turn: Turn, policy: dict[str, str], results: list[Output], answers: list[str]
 ) -> None:
     asked = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
@@ -230,20 +230,20 @@ def test_permission_is_given_by_policy(
     assert outputs[1:] == [ToolCall("p", "Delete all", {"path": "/"}), *results, *map(AnswerText, answers), TurnEnded()]
 
 
-def test_a_rejected_call_comes_before_the_words_that_report_it(turn: Turn) -> None:
+def test_a_rejected_call_precedes_the_text_that_reports_it(turn: Turn) -> None:
     call = ToolCall("p", "Edit x.py")
     rejected = [call, ToolResult("p", REJECTED, is_error=True), AnswerText("the reject_once"), TurnEnded()]
     assert turn.outputs("propose")[1:] == rejected, "what was only proposed is no result"
 
 
-def test_a_policy_that_there_is_not_starts_nothing(turn: Turn) -> None:
+def test_an_unknown_policy_starts_no_process(turn: Turn) -> None:
     with pytest.raises(BadRequest) as caught:
         turn.outputs(options={"permissions": "ask"})
     assert caught.value.details == {"field": "permissions"}
     assert turn.pids == []
 
 
-def test_an_agent_is_told_what_is_not_there_for_it(turn: Turn) -> None:
+def test_an_agent_gets_an_error_for_unsupported_requests(turn: Turn) -> None:
     assert turn.text("reach") == "-32601 -32601 -32601 "
 
 
@@ -256,7 +256,7 @@ def test_an_agent_works_in_its_folder(turn: Turn) -> None:
     assert caught.value.details["stderr"].strip() == str(turn.folder) * 2
 
 
-def test_an_error_for_an_answer_is_a_fault_with_what_the_agent_said(turn: Turn) -> None:
+def test_an_error_response_fails_the_turn_with_the_agents_message(turn: Turn) -> None:
     with pytest.raises(AgentFault, match=r"answered session/prompt with an error: the tide is out") as caught:
         turn.outputs("fail")
     assert caught.value.details["code"] == -32001
@@ -264,7 +264,7 @@ def test_an_error_for_an_answer_is_a_fault_with_what_the_agent_said(turn: Turn) 
     assert "it is the moon" in caught.value.details["stderr"]
 
 
-def test_an_agent_that_dies_is_a_fault_behind_what_it_had_said(turn: Turn) -> None:
+def test_an_agent_that_dies_fails_the_turn_after_its_outputs(turn: Turn) -> None:
     outputs = turn.start("die")
     assert [next(outputs), next(outputs)] == [RunnerState({"acp_session": NEW}), AnswerText("goodbye")]
     with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn: out of luck") as caught:
@@ -280,7 +280,7 @@ def test_an_agent_that_dies_is_a_fault_behind_what_it_had_said(turn: Turn) -> No
         (("no-such-agent",), "There is no program 'no-such-agent'"),
     ],
 )
-def test_what_an_agent_needs_and_has_not_is_no_fault_of_its_own(turn: Turn, command: tuple[str, ...], sentence: str) -> None:
+def test_a_missing_login_or_program_is_a_provider_error(turn: Turn, command: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(ProviderFault, match=sentence):
         turn.outputs(command=command)
 
@@ -307,13 +307,13 @@ def test_what_an_agent_needs_and_has_not_is_no_fault_of_its_own(turn: Turn, comm
         ("say(id=hear()['id'], error={})", "answered initialize with an error: Error"),
     ],
 )
-def test_an_agent_that_breaks_the_protocol_is_a_fault(turn: Turn, code: str, sentence: str) -> None:
+def test_an_agent_that_breaks_the_protocol_fails_the_turn(turn: Turn, code: str, sentence: str) -> None:
     with pytest.raises(AgentFault) as caught:
         turn.outputs(command=bare(f"{code}\nsignal.pause()"))
     assert str(caught.value) == f"{sys.executable!r} {sentence}"
 
 
-def test_what_is_not_meant_as_a_message_is_passed_over(turn: Turn) -> None:
+def test_lines_that_are_not_messages_are_skipped(turn: Turn) -> None:
     code = """
 write(b"Welcome to the agent, v1.0")
 prompt = greet()
@@ -326,25 +326,25 @@ say(id=prompt, result={"stopReason": "end_turn"})
 
 
 @pytest.mark.parametrize("before", ["", "greet(); "])
-def test_what_was_passed_over_last_is_shown_when_the_agent_fails(turn: Turn, before: str) -> None:
+def test_the_last_skipped_line_is_shown_when_the_agent_fails(turn: Turn, before: str) -> None:
     code = f"write(b'Welcome')\n{before}write(b'Loading \\xff')\nwrite(b'')\nos.close(1)"
     with pytest.raises(AgentFault) as caught:
         turn.outputs(command=bare(f"{code}\nsignal.pause()"))
     assert caught.value.details["line"] == "Loading \ufffd"
 
 
-def test_a_banner_of_long_ago_explains_nothing(turn: Turn) -> None:
+def test_an_old_banner_is_not_shown_as_the_reason(turn: Turn) -> None:
     with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn\.$") as caught:
         turn.outputs(command=bare("write(b'Welcome')\ngreet()\nos._exit(3)"))
     assert caught.value.details == {"exit_code": 3, "stderr": ""}
 
 
-def test_an_agent_that_never_answers_is_given_up(turn: Turn) -> None:
+def test_an_agent_that_never_answers_times_out(turn: Turn) -> None:
     with pytest.raises(AgentFault, match=r"did not get ready for a prompt within 0.2 s"):
         turn.outputs(command=bare("signal.pause()"), start_s=0.2)
 
 
-def test_an_agent_that_dies_before_its_children_is_known_to_be_dead(turn: Turn) -> None:
+def test_an_agent_that_dies_before_its_children_counts_as_dead(turn: Turn) -> None:
     code = "greet(); child = subprocess.Popen(['sleep', '1000']); os.mkdir(str(child.pid)); os._exit(4)"
     with pytest.raises(AgentFault, match=r"exited with code 4"):
         turn.outputs(command=bare(code))
@@ -352,7 +352,7 @@ def test_an_agent_that_dies_before_its_children_is_known_to_be_dead(turn: Turn) 
     os.kill(int(left.name), signal.SIGKILL)
 
 
-def test_what_the_protocol_does_not_know_yet_is_passed_over(turn: Turn) -> None:
+def test_unknown_updates_are_skipped(turn: Turn) -> None:
     code = """
 prompt = greet()
 write(b"")
@@ -369,7 +369,7 @@ say(id=prompt, result={"stopReason": "end_turn", "usage": {"totalTokens": -1}})
     assert outputs == [RunnerState({"acp_session": "s"}), ToolCall("1", "Dream"), AnswerText("half ?"), TurnEnded()]
 
 
-def test_a_flood_comes_whole_and_in_order(turn: Turn) -> None:
+def test_a_flood_of_updates_arrives_completely_and_in_order(turn: Turn) -> None:
     code = """
 prompt = greet()
 sys.stderr.write("noise " * 100_000)
@@ -388,7 +388,7 @@ def test_a_cancelled_turn_ends_as_the_protocol_says(turn: Turn) -> None:
     assert turn.cancelled(outputs) == [ToolCall("p", "Go on"), AnswerText("cancelled"), TurnEnded("cancelled")]
 
 
-def test_an_agent_that_ignores_its_cancelling_is_ended_with_all_that_it_started(turn: Turn) -> None:
+def test_an_agent_that_ignores_a_cancel_is_killed_with_its_children(turn: Turn) -> None:
     outputs = turn.start("ignore")
     next(outputs)
     child = next(outputs)
@@ -397,19 +397,19 @@ def test_an_agent_that_ignores_its_cancelling_is_ended_with_all_that_it_started(
     assert not is_alive(int(child.text))
 
 
-def test_a_turn_is_cancelled_before_the_agent_has_greeted(turn: Turn) -> None:
+def test_a_turn_can_be_cancelled_before_the_agent_has_initialized(turn: Turn) -> None:
     outputs = turn.start(command=bare("os.mkdir('ready'); signal.pause()"))
     assert turn.cancelled(outputs, (turn.folder / "ready").exists) == []
     assert len(turn.pids) == 1
 
 
-def test_a_turn_that_was_cancelled_before_it_began_starts_nothing(turn: Turn) -> None:
+def test_a_turn_that_was_cancelled_before_it_began_starts_no_process(turn: Turn) -> None:
     turn.cancel.set()
     assert turn.outputs() == []
     assert turn.pids == []
 
 
-def test_a_cancelled_agent_is_gone_also_where_nobody_takes_its_outputs(turn: Turn) -> None:
+def test_a_cancelled_agent_ends_even_if_its_outputs_are_not_read(turn: Turn) -> None:
     outputs = turn.start(command=bare("greet(); signal.pause()"))
     next(outputs)
     turn.cancel.set()
@@ -417,7 +417,7 @@ def test_a_cancelled_agent_is_gone_also_where_nobody_takes_its_outputs(turn: Tur
     assert list(outputs) == []
 
 
-def test_outputs_that_are_no_longer_wanted_end_the_agent(turn: Turn) -> None:
+def test_closing_the_outputs_ends_the_agent(turn: Turn) -> None:
     outputs = turn.start(command=bare("greet(); signal.pause()"))
     next(outputs)
     assert isinstance(outputs, Generator)
@@ -425,7 +425,7 @@ def test_outputs_that_are_no_longer_wanted_end_the_agent(turn: Turn) -> None:
     assert not is_alive(turn.pids[0])
 
 
-def test_an_agent_that_no_longer_listens_is_heard_out(turn: Turn) -> None:
+def test_the_outputs_of_an_agent_that_closed_its_input_are_read(turn: Turn) -> None:
     code = """
 prompt = greet()
 os.close(0)
@@ -437,12 +437,12 @@ say(id=prompt, result={"stopReason": "end_turn"})
     assert turn.outputs(command=bare(code)) == [RunnerState({"acp_session": "s"}), AnswerText("done"), TurnEnded()]
 
 
-def test_an_agent_may_save_its_session_before_it_goes(turn: Turn) -> None:
+def test_an_agent_has_time_to_save_its_session_before_it_ends(turn: Turn) -> None:
     turn.outputs(command=bare("say(id=greet(), result={'stopReason': 'end_turn'}); sys.stdin.read(); os.mkdir('saved')"))
     assert (turn.folder / "saved").exists()
 
 
-def test_no_pipe_and_no_thread_is_left_behind(turn: Turn) -> None:
+def test_no_pipe_and_no_thread_is_left_open(turn: Turn) -> None:
     def held() -> tuple[int, int]:
         return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
@@ -452,7 +452,7 @@ def test_no_pipe_and_no_thread_is_left_behind(turn: Turn) -> None:
     assert held() == before
 
 
-def test_without_the_extra_a_sentence_says_what_to_install(tmp_path: Path) -> None:
+def test_without_the_extra_an_error_says_what_to_install(tmp_path: Path) -> None:
     """In a process that has no such package: an entry of None stands for a module that cannot be found."""
     code = f"""
 import sys

@@ -79,7 +79,7 @@ def runs(person: Person) -> Runs:
 
 
 @pytest.mark.parametrize("manner", FIRST)
-def test_a_session_over_acp_is_in_the_history_once(runs: Runs, manner: str) -> None:
+def test_a_session_over_acp_appears_in_the_history_once(runs: Runs, manner: str) -> None:
     session = runs.turn("kingfisher", manner)
     runs.everywhere(session, "kingfisher")
     assert runs.titles() == ["Count the otters.", "kingfisher"]  # and the sub-agent, of which only the log tells
@@ -88,7 +88,7 @@ def test_a_session_over_acp_is_in_the_history_once(runs: Runs, manner: str) -> N
 
 
 @pytest.mark.parametrize("manner", FIRST)
-def test_a_second_turn_of_the_session_is_in_the_history_once(runs: Runs, manner: str) -> None:
+def test_a_second_turn_of_the_session_appears_in_the_history_once(runs: Runs, manner: str) -> None:
     runs.turn("kingfisher", manner)
     session = runs.turn("bittern", manner, "--resume", "last")
     runs.everywhere(session, "kingfisher", "bittern")
@@ -96,14 +96,14 @@ def test_a_second_turn_of_the_session_is_in_the_history_once(runs: Runs, manner:
     assert len(runs.opened(session)["turns"]) == 2
 
 
-def test_an_agent_that_begins_a_new_session_for_each_turn_is_tied_by_all_of_them(runs: Runs) -> None:
+def test_all_sessions_of_an_agent_that_starts_one_per_turn_are_linked(runs: Runs) -> None:
     runs.turn("kingfisher", "forgetful")
     session = runs.turn("bittern", "forgetful", "--resume", "last")
     runs.everywhere(session, "kingfisher", "bittern")
 
 
 @pytest.mark.parametrize("manner", FIRST)
-def test_what_only_the_log_has_is_reached_from_our_session(runs: Runs, manner: str) -> None:
+def test_our_session_leads_to_what_only_the_log_has(runs: Runs, manner: str) -> None:
     session = runs.turn("kingfisher", manner)
     (log,) = runs.opened(session)["traversal"]["child_session_ids"]
     opened = runs.opened(log)
@@ -117,7 +117,7 @@ def test_what_only_the_log_has_is_reached_from_our_session(runs: Runs, manner: s
 
 @pytest.mark.parametrize("arguments", [("rebuild",), ("rebuild", "--logs"), ("sync",)])
 @pytest.mark.parametrize("manner", FIRST)
-def test_building_the_history_again_gives_the_same(runs: Runs, manner: str, arguments: tuple[str, ...]) -> None:
+def test_a_rebuild_gives_the_same_history(runs: Runs, manner: str, arguments: tuple[str, ...]) -> None:
     session = runs.turn("kingfisher", manner)
     if arguments == ("sync",):
         for file in runs.person.realm.glob("*.db*"):
@@ -127,7 +127,7 @@ def test_building_the_history_again_gives_the_same(runs: Runs, manner: str, argu
     assert runs.titles() == ["Count the otters.", "kingfisher"]
 
 
-def test_a_log_that_goes_on_in_the_agents_own_program_is_listed_for_that(runs: Runs) -> None:
+def test_a_log_that_continues_in_the_agents_own_program_is_listed(runs: Runs) -> None:
     session = runs.turn("kingfisher")
     claude = Claude(runs.log().stem, str(runs.folder), start=3_600)  # another day
     append(runs.log(), claude.prompt("Where does the heron sleep?"), claude.says("In the reeds."))
@@ -138,14 +138,14 @@ def test_a_log_that_goes_on_in_the_agents_own_program_is_listed_for_that(runs: R
     assert runs.opened(found)["session"]["source"] == "claude-code"
 
 
-def test_a_turn_that_crashed_here_is_found_in_the_log(runs: Runs) -> None:
+def test_a_crashed_turn_is_found_in_the_log(runs: Runs) -> None:
     runs.start("crash", check=False)
     runs.person.run("sync")
     (found,) = {plain(row["session"]["id"]) for row in runs.person.json("search", "weir")["data"]["results"]}
     assert runs.opened(found)["session"]["source"] == "claude-code"
 
 
-def test_a_realm_of_files_ties_logs_too(person: Person) -> None:
+def test_a_jsonl_realm_links_logs_too(person: Person) -> None:
     person.run("realm", "create", "main", "--realm-backend", "jsonl")
     runs = Runs(person)
     session = runs.turn("kingfisher")

@@ -29,7 +29,7 @@ def ask(server: HttpServer, method: str, path: str, body: Any = None) -> Any:
     return answer
 
 
-def test_what_an_agent_says_and_does_becomes_messages_and_events(server: HttpServer) -> None:
+def test_the_outputs_of_an_agent_become_messages_and_events(server: HttpServer) -> None:
     ran = ask(server, "POST", "/sessions", {"prompt": "tour", **ACP})
     session = ran["session_id"]
     assert (ran["stop_reason"], ran["tool_calls"]) == ("max_tokens", 4)
@@ -53,7 +53,7 @@ def test_what_an_agent_says_and_does_becomes_messages_and_events(server: HttpSer
     assert [hit["event"]["type"] for hit in found["data"]["results"]] == ["tool_response"]
 
 
-def test_what_a_command_printed_is_kept_with_its_exit_code(server: HttpServer) -> None:
+def test_the_output_of_a_command_is_stored_with_its_exit_code(server: HttpServer) -> None:
     session = ask(server, "POST", "/sessions", {"prompt": "terminal", **ACP})["session_id"]
     messages = ask(server, "GET", f"/sessions/{session}/history")["messages"]
     results = [result for message in messages for result in message.get("results", [])]
@@ -67,7 +67,7 @@ def test_what_a_command_printed_is_kept_with_its_exit_code(server: HttpServer) -
     assert (content["text"], content["exit_code"]) == ("hello\n", 3)
 
 
-def test_the_command_line_shows_calls_and_their_results_in_short(tmp_path: Path) -> None:
+def test_the_command_line_shows_shortened_calls_and_results(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.run("run", "terminal", "--runner", "acp", "--command", " ".join(SCRIPTED))
     shown = person.run("session", "history", "last").stdout
@@ -79,7 +79,7 @@ def test_the_command_line_shows_calls_and_their_results_in_short(tmp_path: Path)
     assert call < result < text
 
 
-def test_the_next_turn_tells_an_agent_that_forgot_what_was_said(server: HttpServer) -> None:
+def test_an_agent_that_forgot_gets_the_earlier_messages_in_the_next_turn(server: HttpServer) -> None:
     command = [*SCRIPTED, "forgetful"]
     first = ask(server, "POST", "/sessions", {"prompt": "the code is 4711\nrepeat", "runner": "acp", "command": command})
     again = ask(server, "POST", f"/sessions/{first['session_id']}/messages", {"prompt": "repeat"})
@@ -87,7 +87,7 @@ def test_the_next_turn_tells_an_agent_that_forgot_what_was_said(server: HttpServ
     assert again["text"].count("the code is 4711") >= 1, "the runner is kept, and the agent is told the history"
 
 
-def test_permissions_are_answered_by_the_realms_policy(server: HttpServer) -> None:
+def test_the_realms_policy_answers_permission_requests(server: HttpServer) -> None:
     runners = {"careful": ACP, "bold": {**ACP, "permissions": "allow"}}
     ask(server, "PUT", "/config", {"config": {"runners": runners}})
     said = {
@@ -111,7 +111,7 @@ def test_an_interrupt_cancels_the_agent_as_the_protocol_says(server: HttpServer)
     assert [message["role"] for message in messages] == ["user", "assistant", "system_notice"]
 
 
-def test_an_agent_that_ignores_everything_is_gone_with_its_children(server: HttpServer) -> None:
+def test_an_agent_that_ignores_everything_is_killed_with_its_children(server: HttpServer) -> None:
     with ThreadPoolExecutor() as pool:
         running = pool.submit(server.ask, "POST", "/sessions", {"prompt": "ignore", "labels": {"it": "ignores"}, **ACP})
         (row,) = until(lambda: ask(server, "GET", "/sessions?labels[it]=ignores")["sessions"])
@@ -135,7 +135,7 @@ def test_an_agent_that_ignores_everything_is_gone_with_its_children(server: Http
     ],
     ids=["refuses", "dies", "is not logged in", "is not there", "is no agent"],
 )
-def test_an_agent_that_fails_leaves_a_session_that_goes_on(
+def test_a_session_continues_after_its_agent_failed(
     server: HttpServer, prompt: str, command: list[str], status: int, code: str
 ) -> None:
     found, error = server.ask("POST", "/sessions", {"prompt": prompt, "runner": "acp", "command": command})

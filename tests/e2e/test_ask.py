@@ -61,7 +61,7 @@ def given(person: Person) -> Any:
 # ---- the answer
 
 
-def test_an_answer_takes_1000_to_2000_tokens_where_there_is_enough_to_say(given: Any) -> None:
+def test_an_answer_has_1000_to_2000_tokens_if_there_is_enough_material(given: Any) -> None:
     """C32."""
     assert 1_000 <= len(given["answer"]) / TOKEN <= 2_000
     assert given["tokens"] == len(given["answer"]) // TOKEN
@@ -71,14 +71,14 @@ def test_an_answer_takes_1000_to_2000_tokens_where_there_is_enough_to_say(given:
     "question",
     ["uploads", "retry " * 300, "why? " + "checksum uploads timeout bucket backoff jitter " * 90, "upload\n\nretry"],
 )
-def test_no_answer_takes_more_than_2000_tokens(person: Person, question: str) -> None:
+def test_no_answer_has_more_than_2000_tokens(person: Person, question: str) -> None:
     """C32: however much there is to say, and however long the question."""
     answer = person.json("ask", question)
     assert answer["sources"]
     assert len(answer["answer"]) / TOKEN <= 2_000
 
 
-def test_an_answer_cites_the_id_and_date_of_everything_it_tells(given: Any) -> None:
+def test_an_answer_cites_the_id_and_date_of_all_its_material(given: Any) -> None:
     """C32."""
     told, _, cited = given["answer"].partition("\n## Sources\n")
     sources = given["sources"]
@@ -102,13 +102,13 @@ def test_every_source_of_an_answer_opens(given: Any, memory: Memory) -> None:
             assert memory.open(source["id"])["event"]["timestamp"].startswith(source["date"])
 
 
-def test_an_answer_says_what_was_learnt_and_in_which_words(given: Any) -> None:
+def test_an_answer_has_observations_and_quotations(given: Any) -> None:
     assert given["answer"].startswith(f"# {QUESTION}\n")
     assert "exponential backoff" in given["answer"]
     assert "\n## What is remembered\n" in given["answer"]
 
 
-def test_where_little_is_remembered_the_sessions_speak_for_themselves(person: Person) -> None:
+def test_with_few_observations_an_answer_quotes_sessions(person: Person) -> None:
     answer = person.json("ask", "same checksum of retried uploads", "--project", "p3")
     remembered, _, quoted = answer["answer"].partition("\n## In the words of the sessions\n")
     assert "> Retried uploads of round 3 must carry the same checksum" in quoted
@@ -123,7 +123,7 @@ def test_people_and_programs_get_the_same_answer(person: Person, given: Any) -> 
     assert person.run("ask", *QUESTION.split()).stdout.rstrip() == given["answer"].rstrip(), "quotes are not needed"
 
 
-def test_an_answer_can_be_of_one_project(person: Person) -> None:
+def test_an_answer_can_be_limited_to_one_project(person: Person) -> None:
     answer = person.json("ask", QUESTION, "--project", "p7")
     assert {source["date"] for source in answer["sources"]} == {"2026-01-07"}
     assert "bucket 7" in answer["answer"]
@@ -133,14 +133,14 @@ def test_an_answer_can_be_of_one_project(person: Person) -> None:
 # ---- no answer
 
 
-def test_nothing_found_is_a_success_that_says_so(person: Person) -> None:
+def test_no_match_is_a_success_and_says_so(person: Person) -> None:
     assert person.run("ask", "xyzzyquux plughplover").stdout == NOTHING
     answer = person.json("ask", "xyzzyquux plughplover")
     assert (answer["answer"] + "\n", answer["sources"]) == (NOTHING, [])
     assert person.run("ask", QUESTION, "--project", "nowhere").stdout == NOTHING
 
 
-def test_an_empty_memory_has_no_answer_and_says_why(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_empty_memory_gives_no_answer_and_says_why(tmp_path_factory: pytest.TempPathFactory) -> None:
     done = Person(tmp_path_factory.mktemp("empty")).run("ask", "anything at all")
     assert done.stdout == NOTHING
     assert done.stderr.startswith("! Nothing is indexed yet.")
@@ -163,7 +163,7 @@ def test_no_question_is_a_usage_error(person: Person) -> None:
 # ---- why a search found what it found
 
 
-def test_search_says_what_each_score_is_made_of(person: Person) -> None:
+def test_search_explains_the_parts_of_each_score(person: Person) -> None:
     plain, why = (person.run("search", "exponential backoff", "-n", "3", *more).stdout for more in ((), ("--why",)))
     parts = re.findall(r"^ +score (0\.\d+) = (.+)$", why, re.MULTILINE)
     assert len(parts) == 3

@@ -114,14 +114,14 @@ def session_uuid(asked: Agent, name: str) -> str:
     return "-".join(digits[at:to] for at, to in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
 
 
-def test_claude_code_names_its_call_and_gets_the_answer(person: Person, folder: Path, tmp_path: Path) -> None:
+def test_claude_code_sends_its_call_id_and_finds_other_sessions_only(person: Person, folder: Path, tmp_path: Path) -> None:
     paths = claude_home(person, folder)
     os.utime(paths[ASKING], (LONG_AGO, LONG_AGO))  # somebody thought for an hour before they allowed the call
     with agent(person, tmp_path, claudecode__toolUseId="toolu_01ask") as asked:
         expect_only_others(person, asked)
 
 
-def test_a_log_that_only_quotes_the_call_is_found(person: Person, folder: Path, tmp_path: Path) -> None:
+def test_a_log_that_only_quotes_the_call_id_is_found(person: Person, folder: Path, tmp_path: Path) -> None:
     """Somebody looks through logs: their own log holds the ids of others, as text."""
     looking = claude(3, folder)
     quoted = [
@@ -136,13 +136,13 @@ def test_a_log_that_only_quotes_the_call_is_found(person: Person, folder: Path, 
         assert ASKING not in asked.titles()
 
 
-def test_a_call_that_is_not_in_any_log_yet_is_of_the_session_being_written(person: Person, folder: Path) -> None:
+def test_a_call_that_no_log_has_yet_belongs_to_the_session_being_written(person: Person, folder: Path) -> None:
     claude_home(person, folder)
     with agent(person, folder, claudecode__toolUseId="toolu_02next") as asked:
         expect_only_others(person, asked)
 
 
-def test_a_session_that_has_just_answered_is_found_by_one_that_is_not_read_yet(person: Person, folder: Path) -> None:
+def test_a_session_that_has_just_answered_is_found_by_an_unread_session(person: Person, folder: Path) -> None:
     """Two windows in one folder: what the first one said a moment ago is what the second one asks for."""
     first = claude(1, folder)
     write(person.claude_log(first.session), work(first, OTHER))
@@ -153,13 +153,13 @@ def test_a_session_that_has_just_answered_is_found_by_one_that_is_not_read_yet(p
         assert asked.titles() == [], "it has begun another turn, which is not read yet"
 
 
-def test_without_a_name_the_session_being_written_in_the_folder_asks(person: Person, folder: Path) -> None:
+def test_without_an_id_the_session_being_written_in_the_folder_is_the_caller(person: Person, folder: Path) -> None:
     claude_home(person, folder)
     with agent(person, folder) as asked:
         expect_only_others(person, asked)
 
 
-def test_codex_names_its_session(person: Person, folder: Path) -> None:
+def test_codex_sends_the_id_of_its_session(person: Person, folder: Path) -> None:
     other, asking = Codex(1, cwd=str(folder)), Codex(2, cwd=str(folder))
     for log, name in ((other, OTHER), (asking, ASKING)):
         write(person.codex_log(log.session), [log.begins(), *work(log, name), log.completes()])
@@ -185,7 +185,7 @@ def test_a_session_that_has_ended_or_works_elsewhere_is_found(person: Person, fo
         assert {*asked.titles()} == {OTHER, ASKING}, "a session that is not read yet has nothing to leave out"
 
 
-def test_an_answer_is_as_full_as_without_the_asking_session(person: Person, folder: Path) -> None:
+def test_leaving_out_the_caller_does_not_reduce_the_number_of_hits(person: Person, folder: Path) -> None:
     """What is left out is left out before the best are chosen, counted and paged."""
     asking, other = claude(2, folder), claude(1, folder)
     write(person.claude_log(asking.session), [line for _ in range(30) for line in asks(asking)])
@@ -211,7 +211,7 @@ def sub_agent(person: Person, folder: Path, parent: Claude, call: str) -> Path:
 
 
 @pytest.mark.parametrize("call", ["toolu_01ask", "toolu_09sub"])
-def test_a_session_and_its_sub_agents_ask_as_one(person: Person, folder: Path, tmp_path: Path, call: str) -> None:
+def test_a_session_and_its_sub_agents_are_left_out_together(person: Person, folder: Path, tmp_path: Path, call: str) -> None:
     sub_agent(person, folder, claude(2, folder), "toolu_09sub")
     claude_home(person, folder)
     with agent(person, tmp_path) as asked:
@@ -221,7 +221,7 @@ def test_a_session_and_its_sub_agents_ask_as_one(person: Person, folder: Path, t
         assert {*asked.titles()} == {OTHER}
 
 
-def test_a_made_up_word_is_not_known_because_the_asking_session_says_it(person: Person, folder: Path) -> None:
+def test_an_invented_word_that_only_the_caller_wrote_is_unknown(person: Person, folder: Path) -> None:
     """The model knows `motor`, which the other session has; only the one that asks ever wrote `motorvole`."""
     other, asking = claude(1, folder), claude(2, folder)
     said = "The motor overheats because its fan is loose. I decided to fasten the motor fan."
@@ -236,7 +236,7 @@ def test_a_made_up_word_is_not_known_because_the_asking_session_says_it(person: 
         assert asked.remembered(query=["motorvole", "fan"]).startswith("No conversations found")
 
 
-def test_a_log_that_is_gone_or_grows_costs_nothing(person: Person, folder: Path) -> None:
+def test_a_missing_or_growing_log_causes_no_error(person: Person, folder: Path) -> None:
     paths = claude_home(person, folder)
     with agent(person, folder, claudecode__toolUseId="toolu_05later") as asked:
         append(paths[ASKING], *asks(claude(3, folder), "toolu_05later"))
@@ -245,7 +245,7 @@ def test_a_log_that_is_gone_or_grows_costs_nothing(person: Person, folder: Path)
         assert {*asked.titles()} == {OTHER, ASKING}
 
 
-def test_a_session_that_starts_is_not_told_its_own_words(person: Person, folder: Path) -> None:
+def test_a_starting_session_does_not_get_its_own_observations(person: Person, folder: Path) -> None:
     """A session starts again when it is resumed or compacted."""
     paths = claude_home(person, folder)
     until(lambda: all(name in start(person, folder) for name in (OTHER, ASKING)))

@@ -81,7 +81,7 @@ class Written:
         assert self._derived(rpc) == self.derived
 
 
-def test_what_was_written_outlives_the_databases(person: Person, folder: Path) -> None:
+def test_written_memory_survives_the_loss_of_the_databases(person: Person, folder: Path) -> None:
     """For a server that comes later, and under one that goes on; a session may be in no journey twice."""
     person.state.mkdir()
     (person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')  # which takes a second to load
@@ -95,7 +95,7 @@ def test_what_was_written_outlives_the_databases(person: Person, folder: Path) -
         written.is_there(rpc)
 
 
-def test_what_was_deleted_stays_deleted(person: Person, folder: Path) -> None:
+def test_deleted_documents_are_not_restored(person: Person, folder: Path) -> None:
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as rpc:
         doomed, kept = (tool(rpc, "get_or_create_journey")["journey_id"] for _ in range(2))
         for journey, words in ((doomed, "of the first"), (kept, "torn up"), (kept, "fair copy")):
@@ -118,7 +118,7 @@ def shown(rpc: RawRpc, journey: str, document: str) -> str:
     return str(rpc.result("document/get", journey_id=journey, document_id=document)["content"])
 
 
-def test_processes_that_write_at_once_lose_nothing(person: Person, folder: Path) -> None:
+def test_concurrent_processes_lose_no_write(person: Person, folder: Path) -> None:
     person.run("realm", "create", REALM, "--realm-backend", "jsonl")
     with RawRpc(person, "--realm", REALM) as one, RawRpc(person, "--realm", REALM) as other:
         journey = tool(one, "get_or_create_journey", user_id=USER)["journey_id"]
@@ -139,7 +139,7 @@ def test_processes_that_write_at_once_lose_nothing(person: Person, folder: Path)
         assert len(documents) == len(first | second) == 48
 
 
-def test_over_http_it_is_the_same(person: Person, folder: Path) -> None:
+def test_the_same_holds_over_http(person: Person, folder: Path) -> None:
     with HttpServer(person, "--realm", REALM, "--realm-backend", "jsonl") as server:
         _, made = server.ask("POST", "/sessions", {"initial_turn": "deferred", "user_id": USER})
         server.ask("POST", f"/sessions/{made['session_id']}/messages", {"prompt": "the numbat", "command": ["cat"]})

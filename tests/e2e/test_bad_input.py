@@ -50,7 +50,7 @@ def sentences(done: "subprocess.CompletedProcess[str]") -> str:
 # ---- where the logs should be
 
 
-def test_without_any_log_folder_a_sync_says_that_there_is_nothing(person: Person) -> None:
+def test_a_sync_without_log_folders_says_that_it_found_no_logs(person: Person) -> None:
     done = person.run("sync")
     assert done.stdout.startswith("Nothing new in 0 logs")
     assert sentences(done) == ""
@@ -78,7 +78,7 @@ def obey_permissions() -> None:
         libc.prctl(CAPBSET_DROP, right)
 
 
-def test_an_unreadable_log_folder_is_named_and_the_rest_is_read(person: Person) -> None:
+def test_an_unreadable_log_folder_is_reported_and_all_others_are_read(person: Person) -> None:
     fill(person)
     closed = person.claude_log("99999999-0000-4000-8000-000000000000", "-closed").parent
     closed.chmod(0)
@@ -88,7 +88,7 @@ def test_an_unreadable_log_folder_is_named_and_the_rest_is_read(person: Person) 
     assert finds_everything(person)
 
 
-def test_an_unreadable_log_is_named_the_rest_is_read_and_later_it_is_too(person: Person) -> None:
+def test_an_unreadable_log_is_reported_and_read_once_it_is_readable(person: Person) -> None:
     fill(person)
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("behind closed routes")])
@@ -101,7 +101,7 @@ def test_an_unreadable_log_is_named_the_rest_is_read_and_later_it_is_too(person:
     assert len(found(person, "routes")) == 1
 
 
-def test_a_state_folder_that_cannot_be_written_is_named(person: Person) -> None:
+def test_an_error_names_a_state_folder_that_cannot_be_written(person: Person) -> None:
     person.state.mkdir(mode=0o500)
     done = person.run("sync", check=False, preexec_fn=obey_permissions)
     assert done.returncode == 1
@@ -115,14 +115,14 @@ def test_an_empty_state_folder_that_cannot_be_written_can_be_searched(person: Pe
     assert list(person.state.iterdir()) == []
 
 
-def test_a_state_folder_that_is_a_file_is_named(person: Person) -> None:
+def test_an_error_names_a_state_folder_that_is_a_file(person: Person) -> None:
     person.state.write_text("not a folder")
     done = person.run("sync", check=False)
     assert done.returncode in {1, 2}
     assert str(person.state) in sentences(done)
 
 
-def test_a_log_folder_that_is_a_link_to_itself_is_named_and_the_rest_is_read(person: Person) -> None:
+def test_a_log_folder_that_links_to_itself_is_reported_and_all_others_are_read(person: Person) -> None:
     loop = person.home / ".codex" / "sessions"
     loop.parent.mkdir()
     loop.symlink_to(loop)
@@ -132,7 +132,7 @@ def test_a_log_folder_that_is_a_link_to_itself_is_named_and_the_rest_is_read(per
     assert finds_everything(person)
 
 
-def test_links_that_lead_nowhere_or_round_in_circles_are_passed_over(person: Person) -> None:
+def test_broken_and_circular_links_are_skipped(person: Person) -> None:
     fill(person)
     folder = person.claude_log("x").parent
     (folder / "up").symlink_to(folder.parent)
@@ -143,7 +143,7 @@ def test_links_that_lead_nowhere_or_round_in_circles_are_passed_over(person: Per
     assert finds_everything(person)
 
 
-def test_an_empty_log_is_no_session_until_something_is_in_it(person: Person) -> None:
+def test_an_empty_log_becomes_a_session_with_its_first_record(person: Person) -> None:
     said = Claude()
     log = person.claude_log(said.session)
     log.touch()
@@ -155,7 +155,7 @@ def test_an_empty_log_is_no_session_until_something_is_in_it(person: Person) -> 
     assert len(found(person, "empty")) == 1
 
 
-def test_a_folder_named_like_a_log_is_a_folder(person: Person) -> None:
+def test_a_folder_with_the_name_of_a_log_is_not_read_as_a_log(person: Person) -> None:
     fill(person)
     said = Claude()
     inner = person.claude_log("x").with_name("x.jsonl") / f"{said.session}.jsonl"
@@ -166,14 +166,14 @@ def test_a_folder_named_like_a_log_is_a_folder(person: Person) -> None:
     assert len(found(person, "odd")) == 1
 
 
-def test_a_pipe_named_like_a_log_holds_nobody_up(person: Person) -> None:
+def test_a_pipe_with_the_name_of_a_log_does_not_block_a_sync(person: Person) -> None:
     fill(person)
     os.mkfifo(person.claude_log("pipe"))
     assert person.run("sync").returncode == 0
     assert finds_everything(person)
 
 
-def test_a_log_whose_name_is_no_utf_8_holds_nobody_up(person: Person) -> None:
+def test_a_log_whose_name_is_not_utf_8_does_not_stop_a_sync(person: Person) -> None:
     fill(person)
     said = Claude()
     odd = os.fsencode(person.claude_log("x").parent) + b"/caf\xe9.jsonl"
@@ -207,7 +207,7 @@ def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object])
     return report
 
 
-def test_a_log_that_vanishes_while_it_is_read_stops_nobody_and_comes_back_whole(person: Person, long_log: Path) -> None:
+def test_a_log_that_disappears_and_returns_during_a_sync_is_read_completely(person: Person, long_log: Path) -> None:
     aside = person.home / "aside"
     os.utime(long_log, (0, 0))  # the oldest is read first
     fill(person)
@@ -220,7 +220,7 @@ def test_a_log_that_vanishes_while_it_is_read_stops_nobody_and_comes_back_whole(
     assert len(found(person, '"the last line"')) == 1
 
 
-def test_a_log_that_vanishes_for_good_while_it_is_read_leaves_what_was_read(person: Person, long_log: Path) -> None:
+def test_a_log_that_disappears_during_a_sync_keeps_its_read_events(person: Person, long_log: Path) -> None:
     fill(person)
     sync_disturbed(person, long_log, Path.unlink)
     person.sync()
@@ -236,7 +236,7 @@ def test_a_log_that_grows_while_it_is_read_is_read_once(person: Person, long_log
     assert person.sync().bytes == 0
 
 
-def test_a_log_that_is_cut_short_while_it_is_read_keeps_what_was_read(person: Person, long_log: Path) -> None:
+def test_a_log_that_is_truncated_during_a_sync_keeps_its_read_events(person: Person, long_log: Path) -> None:
     whole = long_log.read_bytes()
     sync_disturbed(person, long_log, lambda log: os.truncate(log, whole.index(b"\n") + 1))
     person.sync()
@@ -269,7 +269,7 @@ UNREADABLE = ("invalid UTF-8", "null bytes", "not JSON", "half a record")
 
 
 @pytest.mark.parametrize("line", NOT_LINES.values(), ids=NOT_LINES)
-def test_a_line_that_is_none_costs_no_other_line(person: Person, line: bytes) -> None:
+def test_an_invalid_line_affects_no_other_line(person: Person, line: bytes) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("the line before")])
     with log.open("ab") as agent:
@@ -283,7 +283,7 @@ def test_a_line_that_is_none_costs_no_other_line(person: Person, line: bytes) ->
 
 
 @pytest.mark.parametrize("line", [NOT_LINES[name] for name in UNREADABLE], ids=UNREADABLE)
-def test_a_line_that_cannot_be_read_is_named_by_doctor(person: Person, line: bytes) -> None:
+def test_doctor_reports_a_line_that_cannot_be_read(person: Person, line: bytes) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("the line before")])
     with log.open("ab") as agent:
@@ -307,7 +307,7 @@ def test_a_record_behind_null_bytes_is_read(person: Person) -> None:
     assert texts(person) == ["before the power cut", "after the power cut", "yes"]
 
 
-def test_invalid_utf_8_inside_a_text_keeps_the_rest_of_the_text(person: Person) -> None:
+def test_a_text_with_invalid_utf_8_keeps_its_valid_part(person: Person) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("caf@ au lait")])
     log.write_bytes(log.read_bytes().replace(b"@", b"\xe9"))
@@ -316,7 +316,7 @@ def test_invalid_utf_8_inside_a_text_keeps_the_rest_of_the_text(person: Person) 
     assert len(found(person, "lait")) == 1
 
 
-def test_half_of_a_surrogate_pair_keeps_the_rest_of_the_text(person: Person) -> None:
+def test_a_text_with_half_of_a_surrogate_pair_keeps_its_valid_part(person: Person) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("half a bird @ here")])
     log.write_bytes(log.read_bytes().replace(b"@", rb"\ud83d"))
@@ -325,7 +325,7 @@ def test_half_of_a_surrogate_pair_keeps_the_rest_of_the_text(person: Person) -> 
     assert (text[:11], text[-5:]) == ("half a bird", " here")
 
 
-def test_an_exit_code_beyond_all_measure_stops_nobody(person: Person) -> None:
+def test_a_huge_exit_code_does_not_stop_a_sync(person: Person) -> None:
     said = Claude()
     said_so = f"Exit code {'9' * 40}\nboom"
     write(person.claude_log(said.session), [
@@ -338,7 +338,7 @@ def test_an_exit_code_beyond_all_measure_stops_nobody(person: Person) -> None:
 
 
 @pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59.999-23:59", "0001-01-01T00:00:00+23:59", "not a time", None])
-def test_a_time_outside_the_calendar_stops_nobody(person: Person, stamp: object) -> None:
+def test_a_time_outside_the_calendar_does_not_stop_a_sync(person: Person, stamp: object) -> None:
     said = Claude()
     write(person.claude_log(said.session), [{**said.prompt("out of time"), "timestamp": stamp}])
     fill(person)
@@ -356,7 +356,7 @@ def test_a_time_outside_the_calendar_stops_nobody(person: Person, stamp: object)
     [b"this is not zstandard", b"", zstandard.compress(b'{"type":' * 9_000)[:40]],
     ids=["garbage", "empty", "cut short"],
 )
-def test_a_damaged_compressed_rollout_stops_nobody(person: Person, content: bytes) -> None:
+def test_a_damaged_compressed_rollout_does_not_stop_a_sync(person: Person, content: bytes) -> None:
     log = person.codex_log("019b7d0a-0001-7001-8a11-00000000004a")
     log.with_name(log.name + ".zst").write_bytes(content)
     fill(person)
@@ -364,7 +364,7 @@ def test_a_damaged_compressed_rollout_stops_nobody(person: Person, content: byte
     assert finds_everything(person)
 
 
-def test_a_damaged_compressed_rollout_is_named(person: Person) -> None:
+def test_a_damaged_compressed_rollout_is_reported(person: Person) -> None:
     log = person.codex_log("019b7d0a-0001-7001-8a11-00000000004a")
     named = log.with_name(log.name + ".zst")
     named.write_bytes(b"this is not zstandard")
@@ -398,7 +398,7 @@ def fill_beyond_the_disk(person: Person) -> None:
     write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(40_000)}") for number in range(100)])
 
 
-def test_a_full_disk_is_named_and_nothing_that_was_stored_is_lost(small_disk: Person) -> None:
+def test_a_full_disk_is_reported_and_loses_no_stored_event(small_disk: Person) -> None:
     fill(small_disk)
     small_disk.run("sync")
     before = archived(small_disk)
@@ -410,7 +410,7 @@ def test_a_full_disk_is_named_and_nothing_that_was_stored_is_lost(small_disk: Pe
     assert finds_everything(small_disk)
 
 
-def test_once_there_is_room_again_a_sync_completes(small_disk: Person) -> None:
+def test_a_sync_completes_once_the_disk_has_space_again(small_disk: Person) -> None:
     fill(small_disk)
     fill_beyond_the_disk(small_disk)
     small_disk.run("sync", check=False)
@@ -422,7 +422,7 @@ def test_once_there_is_room_again_a_sync_completes(small_disk: Person) -> None:
     assert len(found(small_disk, "grain")) == 50
 
 
-def test_an_index_is_not_thrown_away_because_the_disk_is_full(small_disk: Person) -> None:
+def test_a_full_disk_does_not_delete_the_index(small_disk: Person) -> None:
     fill(small_disk)
     small_disk.sync()
     (TEXT.folder(small_disk.realm) / "nobody.knows.del").touch()  # which no writer can make sense of
@@ -433,7 +433,7 @@ def test_an_index_is_not_thrown_away_because_the_disk_is_full(small_disk: Person
     assert finds_everything(small_disk)
 
 
-def test_a_watcher_says_that_the_disk_is_full_and_goes_on_once_there_is_room(small_disk: Person) -> None:
+def test_a_watcher_reports_a_full_disk_and_continues_once_there_is_space(small_disk: Person) -> None:
     fill(small_disk)
     small_disk.run("sync")
     with running(small_disk, "watch", "--quiet", stderr=subprocess.PIPE) as process, small_disk.mcp() as client:
@@ -448,7 +448,7 @@ def test_a_watcher_says_that_the_disk_is_full_and_goes_on_once_there_is_room(sma
         until(lambda: client.call("search_sessions", query="room")["data"]["result_count"] == 1)
 
 
-def test_a_limit_on_the_size_of_files_is_named_and_nothing_that_was_stored_is_lost(person: Person) -> None:
+def test_a_file_size_limit_is_reported_and_loses_no_stored_event(person: Person) -> None:
     fill(person)
     person.run("sync")
     before = archived(person)
@@ -496,7 +496,7 @@ def damaged(request: pytest.FixtureRequest, filled: Person) -> Person:
     return filled
 
 
-def test_a_damaged_archive_is_named_by_every_command_that_reads_it(damaged: Person) -> None:
+def test_every_reading_command_reports_a_damaged_archive(damaged: Person) -> None:
     append(damaged.claude_log("1" * 8), Claude().prompt("something new"))
     for command in (("sync",), ("search", "avocet")):
         done = damaged.run(*command, check=False)
@@ -506,7 +506,7 @@ def test_a_damaged_archive_is_named_by_every_command_that_reads_it(damaged: Pers
 
 
 @pytest.mark.parametrize("damaged", ["header overwritten", "pages overwritten"], indirect=True)
-def test_a_damaged_archive_is_named_by_the_mcp_server_which_goes_on(damaged: Person) -> None:
+def test_the_mcp_server_reports_a_damaged_archive_and_continues(damaged: Person) -> None:
     with damaged.mcp() as client:
         envelope = client.call("search_sessions", query="avocet")
         assert envelope["error"]["code"] == "internal_error"
@@ -514,7 +514,7 @@ def test_a_damaged_archive_is_named_by_the_mcp_server_which_goes_on(damaged: Per
         assert client.request("ping")["result"] == {}
 
 
-def test_doctor_names_a_damaged_archive_and_mends_it(damaged: Person) -> None:
+def test_doctor_reports_a_damaged_archive_and_repairs_it(damaged: Person) -> None:
     named = damaged.run("doctor", check=False)
     assert named.returncode == 1
     assert "damaged" in named.stdout
@@ -527,7 +527,7 @@ def test_doctor_names_a_damaged_archive_and_mends_it(damaged: Person) -> None:
     assert archived(damaged) == undisturbed(damaged)
 
 
-def test_a_mended_archive_leaves_the_damaged_one_aside(filled: Person) -> None:
+def test_a_repair_sets_the_damaged_archive_aside(filled: Person) -> None:
     DAMAGES["header overwritten"](archive_path(filled.realm))
     damage = archive_path(filled.realm).read_bytes()
     filled.run("doctor", "--repair")
@@ -536,7 +536,7 @@ def test_a_mended_archive_leaves_the_damaged_one_aside(filled: Person) -> None:
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
 
 
-def test_mending_keeps_what_only_the_archive_still_has(filled: Person) -> None:
+def test_a_repair_keeps_sessions_whose_logs_are_gone(filled: Person) -> None:
     """The log was deleted by its agent, and the damage lies elsewhere in the archive: the session must survive."""
     filled.claude_log("00000001-0000-4000-8000-000000000000").unlink()
     size = archive_path(filled.realm).stat().st_size
@@ -546,7 +546,7 @@ def test_mending_keeps_what_only_the_archive_still_has(filled: Person) -> None:
     assert finds_everything(filled)
 
 
-def test_a_deleted_archive_comes_back_from_the_logs(filled: Person) -> None:
+def test_a_deleted_archive_is_rebuilt_from_the_logs(filled: Person) -> None:
     for file in filled.realm.glob("archive.db*"):
         file.unlink()
     filled.run("sync")
@@ -555,7 +555,7 @@ def test_a_deleted_archive_comes_back_from_the_logs(filled: Person) -> None:
     assert filled.json("status")["index"]["documents"] == sum(session.event_count for session in sessions(filled))
 
 
-def test_a_deleted_archive_does_not_leave_its_index_behind(filled: Person) -> None:
+def test_the_index_of_a_deleted_archive_is_not_used(filled: Person) -> None:
     """Some logs are gone too, so the new archive gives the old one's numbers to other events."""
     for file in filled.realm.glob("archive.db*"):
         file.unlink()
@@ -566,7 +566,7 @@ def test_a_deleted_archive_does_not_leave_its_index_behind(filled: Person) -> No
 
 
 @pytest.mark.parametrize("how", ["deleted and synced", "damaged and mended"])
-def test_a_running_server_follows_to_a_new_archive(person: Person, how: str) -> None:
+def test_a_running_server_opens_a_new_archive(person: Person, how: str) -> None:
     fill(person)
     person.sync()
     window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
@@ -647,7 +647,7 @@ def test_the_command_line_waits_for_the_index_and_finds_everything(index_damaged
     assert index_damaged.json("search", WORDS[0])["data"]["result_count"] == 2
 
 
-def test_a_sync_brings_a_damaged_index_back(index_damaged: Person) -> None:
+def test_a_sync_repairs_a_damaged_index(index_damaged: Person) -> None:
     said = Claude()
     write(index_damaged.claude_log(said.session), [said.prompt("something new")])
     index_damaged.sync()
@@ -656,7 +656,7 @@ def test_a_sync_brings_a_damaged_index_back(index_damaged: Person) -> None:
 
 
 @for_some
-def test_doctor_names_a_damaged_index_and_mends_it(index_damaged: Person) -> None:
+def test_doctor_reports_a_damaged_index_and_repairs_it(index_damaged: Person) -> None:
     named = index_damaged.run("doctor", check=False)
     sentences(named)
     assert named.returncode == 1
@@ -668,7 +668,7 @@ def test_doctor_names_a_damaged_index_and_mends_it(index_damaged: Person) -> Non
     assert [path.name for path in index_damaged.realm.glob("text-*")] == [TEXT.folder(index_damaged.realm).name]
 
 
-def test_an_index_that_readers_can_open_and_writers_cannot_is_made_anew_from_everything(person: Person) -> None:
+def test_an_index_that_only_readers_can_open_is_rebuilt_completely(person: Person) -> None:
     fill(person)
     person.sync()
     (TEXT.folder(person.realm) / "nobody.knows.del").touch()
@@ -678,7 +678,7 @@ def test_an_index_that_readers_can_open_and_writers_cannot_is_made_anew_from_eve
     assert finds_everything(person)
 
 
-def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> None:
+def test_an_index_deleted_under_a_running_server_is_rebuilt(person: Person) -> None:
     fill(person)
     person.sync()
     with person.mcp() as client:
@@ -687,7 +687,7 @@ def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> N
         until(lambda: is_complete(client) and (TEXT.folder(person.realm) / "meta.json").exists())
 
 
-def test_an_index_deleted_under_a_running_watcher_comes_back(person: Person) -> None:
+def test_an_index_deleted_under_a_running_watcher_is_rebuilt(person: Person) -> None:
     fill(person)
     person.sync()
     with watching(person), person.mcp() as client:
@@ -698,7 +698,7 @@ def test_an_index_deleted_under_a_running_watcher_comes_back(person: Person) -> 
         until(lambda: is_complete(client))
 
 
-def test_doctor_finds_nothing_wrong_where_nothing_is(person: Person) -> None:
+def test_doctor_reports_nothing_about_a_sound_realm(person: Person) -> None:
     fill(person)
     person.sync()
     done = person.run("doctor")
@@ -706,13 +706,13 @@ def test_doctor_finds_nothing_wrong_where_nothing_is(person: Person) -> None:
     assert done.stdout.endswith("Nothing to repair.\n")
 
 
-def test_doctor_calls_an_empty_realm_no_damage(person: Person) -> None:
+def test_doctor_does_not_report_an_empty_realm_as_damaged(person: Person) -> None:
     done = person.run("doctor", check=False)
     assert "--repair" not in done.stdout
     assert answer(person, "anything")["data"]["results"] == []
 
 
-def test_nothing_that_lies_in_the_folder_we_stand_in_is_run(person: Person, tmp_path: Path) -> None:
+def test_no_file_of_the_working_folder_is_run(person: Person, tmp_path: Path) -> None:
     """Agents start us in whatever project is open, and anybody may have written that."""
     planted = tmp_path / "project" / "recollect.py"
     planted.parent.mkdir()

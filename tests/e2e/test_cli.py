@@ -55,7 +55,7 @@ def first_hit(person: Person, query: str) -> dict[str, Any]:
 # ---- every command does its work
 
 
-def test_sync_says_in_one_line_what_it_did(person: Person) -> None:
+def test_sync_prints_one_line_with_its_result(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("hello"), said.says("hello")])
     first, second = person.run("sync"), person.run("sync")
@@ -64,7 +64,7 @@ def test_sync_says_in_one_line_what_it_did(person: Person) -> None:
     assert first.stderr == second.stderr == ""
 
 
-def test_sync_tells_programs_what_it_did(person: Person) -> None:
+def test_sync_prints_its_result_as_json(person: Person) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("hello"), said.says("hello")])
     report = person.json("sync")
@@ -80,7 +80,7 @@ def test_search_shows_where_something_was_said(synced: Person) -> None:
     assert re.search(r"^ +event:[0-9a-f]{32}$", shown, re.MULTILINE)
 
 
-def test_an_id_that_search_shows_opens(synced: Person) -> None:
+def test_an_id_from_search_can_be_opened(synced: Person) -> None:
     (identity, *_) = re.findall(r"event:[0-9a-f]{32}", synced.run("search", '"is wet"', "-n", "1").stdout)
     shown = synced.run("open", identity).stdout
     assert "is wet" in shown
@@ -101,7 +101,7 @@ def test_list_shows_sessions_newest_first(synced: Person) -> None:
     assert "No sessions in this period" in synced.run("list", "--since", "2027-01-01", "--until", "2027-01-02").stdout
 
 
-def test_the_pages_of_a_list_follow_one_another(synced: Person) -> None:
+def test_the_pages_of_a_list_are_consecutive(synced: Person) -> None:
     first = synced.run("list", "-n", "1").stdout
     (cursor,) = re.findall(r"--cursor (\S+)", first)
     second = synced.run("list", "-n", "1", "--cursor", cursor).stdout
@@ -119,7 +119,7 @@ def test_status_shows_what_is_indexed_how_fresh_and_how_large(synced: Person) ->
     assert found["sources"]["claude-code"]["bytes"] == found["sources"]["claude-code"]["bytes_read"] > 0
 
 
-def test_doctor_shows_that_all_is_well(synced: Person) -> None:
+def test_doctor_prints_that_a_sound_realm_is_sound(synced: Person) -> None:
     shown = synced.run("doctor").stdout
     assert "claude-code: 10 lines: 10 events, 0 ignored, 0 not recognised, 0 unreadable" in shown
     assert synced.json("doctor")["hints"] == []
@@ -134,7 +134,7 @@ def test_sources_shows_which_agents_are_read(synced: Person) -> None:
     assert (rows["claude-code"]["installed"], rows["codex"]["installed"]) == (True, False)
 
 
-def test_the_agents_own_variables_say_where_their_logs_are(person: Person, tmp_path: Path) -> None:
+def test_the_agents_own_variables_set_the_folders_of_their_logs(person: Person, tmp_path: Path) -> None:
     said = Claude()
     write(tmp_path / "elsewhere" / "projects" / "-work" / f"{said.session}.jsonl", [said.prompt("found elsewhere")])
     person.env["CLAUDE_CONFIG_DIR"] = str(tmp_path / "elsewhere")
@@ -146,7 +146,7 @@ def test_the_agents_own_variables_say_where_their_logs_are(person: Person, tmp_p
     assert all(Path(home).is_relative_to(tmp_path / "codex") for home in homes["codex"])
 
 
-def test_rebuild_makes_the_index_anew(person: Person) -> None:
+def test_rebuild_builds_the_index_again(person: Person) -> None:
     paint(person)
     assert "10 events" in person.run("rebuild").stdout
     assert person.run("rebuild", "--quiet").stdout == ""
@@ -154,7 +154,7 @@ def test_rebuild_makes_the_index_anew(person: Person) -> None:
     assert len(found(person, "windmill")) == 5
 
 
-def test_search_can_be_narrowed(synced: Person) -> None:
+def test_search_accepts_filters(synced: Person) -> None:
     def count(*options: str) -> int:
         return int(synced.json("search", "windmill lighthouse", *options)["data"]["result_count"])
 
@@ -171,7 +171,7 @@ def test_search_can_be_narrowed(synced: Person) -> None:
 # ---- the very envelope of the tool
 
 
-def test_search_for_programs_is_the_tools_envelope(synced: Person) -> None:
+def test_search_with_json_prints_the_tools_envelope(synced: Person) -> None:
     ours = synced.json("search", "lighthouse", "-n", "2", "-t", "tool_response", "-t", "user_input")
     with synced.mcp() as client:
         theirs = client.call("search_sessions", query="lighthouse", n_hits=2, event_types=["tool_response", "user_input"])
@@ -180,7 +180,7 @@ def test_search_for_programs_is_the_tools_envelope(synced: Person) -> None:
     assert ours["data"]["result_count"] == 2
 
 
-def test_open_for_programs_is_the_tools_envelope(synced: Person) -> None:
+def test_open_with_json_prints_the_tools_envelope(synced: Person) -> None:
     hit = first_hit(synced, "lighthouse")
     with synced.mcp() as client:
         for identity in hit["open"].values():
@@ -189,7 +189,7 @@ def test_open_for_programs_is_the_tools_envelope(synced: Person) -> None:
             assert list(ours) == list(theirs)
 
 
-def test_list_for_programs_is_the_tools_envelope(synced: Person) -> None:
+def test_list_with_json_prints_the_tools_envelope(synced: Person) -> None:
     ours = synced.json("list", "--since", "2026-01-01", "--until", "2026-03-01", "--sort", "asc", "-n", "1")
     with synced.mcp() as client:
         theirs = client.call("list_sessions", **ours["request"])
@@ -198,7 +198,7 @@ def test_list_for_programs_is_the_tools_envelope(synced: Person) -> None:
     assert ours["data"]["next_cursor"]
 
 
-def test_an_error_for_programs_is_the_tools_envelope_too(synced: Person) -> None:
+def test_an_error_with_json_prints_the_tools_envelope(synced: Person) -> None:
     with synced.mcp() as client:
         for command, tool, arguments in (
             (("search", "x", "-n", "99"), "search_sessions", {"query": "x", "n_hits": 99}),
@@ -237,7 +237,7 @@ MISUSES_BY_PROGRAMS: dict[tuple[str, ...], int] = {
 
 
 @pytest.mark.parametrize(("command", "code"), MISUSES.items(), ids=map(" ".join, MISUSES))
-def test_the_exit_code_says_whose_fault_it_was(synced: Person, command: tuple[str, ...], code: int) -> None:
+def test_the_exit_code_distinguishes_kinds_of_errors(synced: Person, command: tuple[str, ...], code: int) -> None:
     done = synced.run(*command, check=False)
     assert done.returncode == code, done.stderr
     assert done.stderr
@@ -245,7 +245,7 @@ def test_the_exit_code_says_whose_fault_it_was(synced: Person, command: tuple[st
 
 
 @pytest.mark.parametrize(("command", "code"), MISUSES_BY_PROGRAMS.items(), ids=map(" ".join, MISUSES_BY_PROGRAMS))
-def test_a_failure_for_programs_is_an_object_on_standard_output(synced: Person, command: tuple[str, ...], code: int) -> None:
+def test_a_failure_with_json_is_an_object_on_standard_output(synced: Person, command: tuple[str, ...], code: int) -> None:
     done = synced.run(*command, "--json", check=False)
     assert done.returncode == code
     error = json.loads(done.stdout)["error"]
@@ -253,7 +253,7 @@ def test_a_failure_for_programs_is_an_object_on_standard_output(synced: Person, 
     assert error["message"]
 
 
-def test_a_sync_that_could_not_read_what_it_was_given_reports_it_to_programs(person: Person) -> None:
+def test_a_sync_with_json_reports_named_files_that_it_could_not_read(person: Person) -> None:
     done = person.run("sync", "/nowhere", "--json", check=False)
     assert done.returncode == 1
     assert json.loads(done.stdout)["unreadable"] == ["/nowhere: no such file or folder"]
@@ -268,7 +268,7 @@ def test_a_sync_that_could_not_read_what_it_was_given_reports_it_to_programs(per
         f"search x --until {'9' * 400}w",
     ],
 )
-def test_a_time_beyond_the_calendar_is_no_crash(synced: Person, command: str) -> None:
+def test_a_time_outside_the_calendar_does_not_crash(synced: Person, command: str) -> None:
     done = synced.run(*command.split(), check=False)
     assert done.returncode in {0, 2}, done.stderr
     assert "Traceback" not in done.stderr
@@ -287,7 +287,7 @@ def test_an_unknown_toolset_is_a_usage_error(person: Person) -> None:
     assert "history" in done.stderr
 
 
-def test_a_deadline_that_has_passed_is_an_error_of_its_own(person: Person) -> None:
+def test_a_passed_deadline_is_a_separate_error(person: Person) -> None:
     person.env["RECOLLECT_DEADLINE_MS"] = "0"
     done = person.run("search", "lighthouse", "--json", check=False)
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "deadline_exceeded")
@@ -322,14 +322,14 @@ def test_a_realm_and_isolation_exclude_each_other(person: Person) -> None:
     assert not (person.state / "realms").exists()
 
 
-def test_an_instance_may_be_named(synced: Person) -> None:
+def test_an_instance_can_be_named(synced: Person) -> None:
     assert synced.run("status", "--instance", "laptop", "--realm-backend", "sqlite").returncode == 0
 
 
 # ---- help
 
 
-def test_help_names_every_command_with_a_line_on_each(person: Person) -> None:
+def test_help_lists_every_command_with_one_line(person: Person) -> None:
     shown = person.run("--help").stdout
     for name in COMMANDS:
         assert re.search(rf"^  {name} +\S+", shown, re.MULTILINE), name
@@ -337,7 +337,7 @@ def test_help_names_every_command_with_a_line_on_each(person: Person) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_has_an_example_and_its_flags(person: Person, name: str) -> None:
+def test_help_of_a_command_has_an_example_and_its_options(person: Person, name: str) -> None:
     shown = person.run(name, "--help").stdout
     _, *lines = shown.splitlines()
     examples = [line for line in lines if re.match(rf"\s+(.+ -- )?recollect {name}\b", line)]
@@ -347,7 +347,7 @@ def test_help_of_a_command_has_an_example_and_its_flags(person: Person, name: st
     assert ("--json" in shown) is (name in FOR_PROGRAMS)
 
 
-def test_the_flags_of_the_specification_are_there(person: Person) -> None:
+def test_all_options_of_the_specification_exist(person: Person) -> None:
     flags = {
         "list": ("--since", "--until"),
         "mcp": ("--toolsets", "--no-sync"),
@@ -359,7 +359,7 @@ def test_the_flags_of_the_specification_are_there(person: Person) -> None:
         assert [flag for flag in wanted if flag not in shown] == []
 
 
-def test_the_version_is_told(person: Person) -> None:
+def test_the_version_is_printed(person: Person) -> None:
     assert __version__ in person.run("--version").stdout
 
 
@@ -367,7 +367,7 @@ def test_the_version_is_told(person: Person) -> None:
 
 
 @pytest.mark.parametrize("command", ["search lighthouse", "list", "status"])
-def test_colours_are_for_terminals_only(synced: Person, command: str) -> None:
+def test_only_terminals_get_colours(synced: Person, command: str) -> None:
     piped = synced.run(*command.split())
     assert "\x1b" not in piped.stdout + piped.stderr
     assert COLOUR.search(on_a_terminal(synced, *command.split()))
@@ -378,7 +378,7 @@ def test_matches_are_highlighted(synced: Person) -> None:
     assert re.search(r"\x1b\[1;33mlighthouse\x1b\[0m", shown)
 
 
-def test_whoever_asks_for_no_colour_gets_none(synced: Person) -> None:
+def test_no_color_turns_colours_off(synced: Person) -> None:
     shown = on_a_terminal(synced, "search", "lighthouse", NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-7]|38;|9[0-7])[0-9;]*m", shown)
 
@@ -390,7 +390,7 @@ def test_ids_can_be_pasted_from_a_terminal_of_any_width(synced: Person, command:
     assert len(re.findall(r"(?:session|event):[0-9a-f]{32}\b", shown)) == (2 if command == "list" else 3)
 
 
-def test_times_are_told_as_people_do(person: Person) -> None:
+def test_recent_times_are_relative(person: Person) -> None:
     said = Claude()
     now = datetime.now(UTC).isoformat()
     write(person.claude_log(said.session), [{**said.prompt("just now"), "timestamp": now}])
@@ -399,7 +399,7 @@ def test_times_are_told_as_people_do(person: Person) -> None:
         assert re.search(r"\b\d+ s ago", person.run(*command.split()).stdout), command
 
 
-def test_progress_on_a_terminal_shows_files_megabytes_and_speed(person: Person) -> None:
+def test_a_terminal_shows_progress_in_files_megabytes_and_speed(person: Person) -> None:
     for number in range(3):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000")
         write(person.claude_log(said.session), [said.says("a long story " * 5_000) for _ in range(40)])
@@ -411,7 +411,7 @@ def test_progress_on_a_terminal_shows_files_megabytes_and_speed(person: Person) 
     assert "120 events" in shown.splitlines()[-1]
 
 
-def test_without_a_terminal_there_is_one_plain_line(person: Person) -> None:
+def test_without_a_terminal_sync_prints_one_plain_line(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.says("a long story " * 5_000) for _ in range(40)])
     done = person.run("sync")
@@ -419,13 +419,13 @@ def test_without_a_terminal_there_is_one_plain_line(person: Person) -> None:
     assert done.stderr == ""
 
 
-def test_progress_does_not_disturb_programs(person: Person) -> None:
+def test_json_output_contains_no_progress(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.says("a long story " * 5_000) for _ in range(40)])
     assert json.loads(on_a_terminal(person, "sync", "--json"))["events"] == 40
 
 
-def test_what_looks_like_markup_is_shown_as_it_was_written(person: Person) -> None:
+def test_markup_in_a_transcript_is_shown_literally(person: Person) -> None:
     said = Claude()
     odd = "[/red] fix [bold]the[/bold] [link=x] :smile: parser"
     write(person.claude_log(said.session), [
@@ -451,7 +451,7 @@ def test_control_sequences_in_a_transcript_do_not_reach_the_terminal(person: Per
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_whoever_stops_reading_is_not_bothered(person: Person, form: tuple[str, ...]) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error(person: Person, form: tuple[str, ...]) -> None:
     """As in `recollect open ID | head -1`."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("line\n" * 200_000)])
@@ -477,7 +477,7 @@ BAD_SETTINGS = {
 
 
 @pytest.mark.parametrize(("content", "named"), BAD_SETTINGS.values(), ids=BAD_SETTINGS)
-def test_what_is_wrong_in_the_settings_is_named(person: Person, content: str | bytes, named: str) -> None:
+def test_an_error_names_the_invalid_setting(person: Person, content: str | bytes, named: str) -> None:
     person.state.mkdir()
     path = person.state / "settings.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -487,7 +487,7 @@ def test_what_is_wrong_in_the_settings_is_named(person: Person, content: str | b
     assert "Traceback" not in done.stderr
 
 
-def test_a_bad_variable_is_named(person: Person) -> None:
+def test_an_error_names_the_invalid_variable(person: Person) -> None:
     person.env["RECOLLECT_DEADLINE_MS"] = "soon"
     done = person.run("status", "--json", check=False)
     assert done.returncode == 2
@@ -495,7 +495,7 @@ def test_a_bad_variable_is_named(person: Person) -> None:
 
 
 @pytest.mark.parametrize("number", [str(MAX_DEADLINE_MS + 1), "1" + "0" * 400, "9" * 5_000, "\N{SUPERSCRIPT TWO}", "-1"])
-def test_a_deadline_that_nobody_could_wait_for_is_refused(tmp_path: Path, number: str) -> None:
+def test_a_deadline_above_the_maximum_is_refused(tmp_path: Path, number: str) -> None:
     with pytest.raises(BadSettings, match="RECOLLECT_"):
         read_settings({"RECOLLECT_HOME": str(tmp_path), "RECOLLECT_DEADLINE_MS": number})
     (tmp_path / "settings.toml").write_text(f"deadline_ms = {number}")
@@ -503,12 +503,12 @@ def test_a_deadline_that_nobody_could_wait_for_is_refused(tmp_path: Path, number
         read_settings({"RECOLLECT_HOME": str(tmp_path)})
 
 
-def test_the_longest_deadline_is_taken(tmp_path: Path) -> None:
+def test_the_maximum_deadline_is_accepted(tmp_path: Path) -> None:
     env = {"RECOLLECT_HOME": str(tmp_path), "RECOLLECT_DEADLINE_MS": str(MAX_DEADLINE_MS)}
     assert read_settings(env).deadline_ms == MAX_DEADLINE_MS
 
 
-def test_settings_choose_the_sources(person: Person) -> None:
+def test_the_settings_choose_the_sources(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("not of interest")])
     person.state.mkdir()
@@ -516,7 +516,7 @@ def test_settings_choose_the_sources(person: Person) -> None:
     assert person.json("sync")["files"] == 0
 
 
-def test_an_id_that_is_none_is_explained_with_what_was_typed(synced: Person) -> None:
+def test_an_invalid_id_is_quoted_in_its_error(synced: Person) -> None:
     for command in (("open", "xyz"), ("search", "lighthouse", "--within", "xyz")):
         done = synced.run(*command, check=False)
         assert (done.returncode, done.stdout) == (2, "")
@@ -532,7 +532,7 @@ def test_a_session_opens_by_the_first_characters_of_its_id(synced: Person) -> No
 
 
 @pytest.mark.parametrize("word", ["today", "yesterday", "Yesterday"])
-def test_days_can_be_named(synced: Person, word: str) -> None:
+def test_times_can_be_named_days(synced: Person, word: str) -> None:
     assert synced.json("list", "--since", word)["data"]["sessions"] == []
     assert synced.json("list", "--until", word)["data"]["sessions"] != []
 

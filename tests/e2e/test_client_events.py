@@ -26,7 +26,7 @@ def ended(*events: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("breaks", [torn, ended])
-def test_events_go_on_after_the_first_connection_that_breaks_also_where_the_server_is_away(breaks: Any) -> None:
+def test_events_continue_after_a_broken_connection_even_if_the_server_is_away(breaks: Any) -> None:
     away = None
     streams = [breaks(event("text_delta", 4, delta="a")), away, breaks(), away, breaks(event("text_delta", 5, delta="b"))]
     requests = Requests(HEALTH, *streams, ARCHIVED)
@@ -37,14 +37,14 @@ def test_events_go_on_after_the_first_connection_that_breaks_also_where_the_serv
     assert came_back == ["", *["4"] * 4, "5"]
 
 
-def test_events_that_never_began_are_not_asked_for_again() -> None:
+def test_events_that_never_began_are_not_requested_again() -> None:
     requests = Requests(HEALTH, None, None)  # the connection that was used before may have been let go of
     with requests.client() as client, pytest.raises(ConnectionLost):
         next(client.session("s").events())
     assert len(requests.seen) == 3
 
 
-def test_what_is_no_event_is_not_asked_for_for_ever() -> None:
+def test_invalid_events_are_not_requested_for_ever() -> None:
     for answer in (ended(b"data: no JSON\n\n"), body({"sessions": []})):
         with Requests(HEALTH, answer).client() as client, pytest.raises(InternalError):
             next(client.session("s").events())
@@ -52,7 +52,7 @@ def test_what_is_no_event_is_not_asked_for_for_ever() -> None:
         client.session("s").start_turn("x")
 
 
-def test_a_lost_connection_names_the_session_that_it_was_about() -> None:
+def test_a_lost_connection_names_its_session() -> None:
     """Also one that was being made, once its turn has begun."""
     began = event("turn_started", 1, turn=1)
     with Requests(HEALTH, torn(began), torn(), torn()).client() as client:

@@ -49,7 +49,7 @@ RAN = {"session_id": "s", "text": "t", "usage": {}, "turns": 1, "tool_calls": 0,
         'write(\'{"jsonrpc":"2.0","id":2,"error":"no object"}\\n\')',
     ],
 )
-def test_what_is_no_message_ends_the_connection_and_nobody_waits_for_ever(said: str) -> None:
+def test_an_invalid_message_ends_the_connection_and_all_waiting_calls(said: str) -> None:
     """An answer may be lost in it."""
     with Client.spawn(command=odd(f"greet(); {said}; sys.stdin.read()")) as client:
         with pytest.raises(ConnectionLost, match="sent invalid JSON-RPC"):
@@ -69,7 +69,7 @@ def test_what_is_no_message_ends_the_connection_and_nobody_waits_for_ever(said: 
         ("greet(); os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '20'); sys.exit(5)", "exited with code 5"),
     ],
 )
-def test_a_server_that_is_gone_is_told_of_with_its_last_words(code: str, sentence: str) -> None:
+def test_the_error_of_an_ended_server_has_the_end_of_its_stderr(code: str, sentence: str) -> None:
     def ask() -> None:
         with Client.spawn(command=odd(code)) as client:
             client.config_get()
@@ -82,7 +82,7 @@ def test_a_server_that_is_gone_is_told_of_with_its_last_words(code: str, sentenc
     assert set(caught.value.details) == {"exit_code", "signal", "stderr"}
 
 
-def test_an_answer_in_crumbs_between_others_is_taken() -> None:
+def test_an_answer_that_arrives_byte_by_byte_between_others_is_read() -> None:
     """Empty lines, answers to nobody, notifications that nobody knows, and an answer byte by byte."""
     code = """
 identity = greet()
@@ -98,7 +98,7 @@ sys.stdin.read()
         assert client.config_get().generation == 3
 
 
-def test_an_answer_of_another_shape_is_the_servers_fault_and_the_client_goes_on() -> None:
+def test_an_answer_of_another_shape_is_an_internal_error_and_the_client_continues() -> None:
     code = """
 say(id=greet(), result={"config": "none"})
 say(id=hear()["id"], result=CONFIG)
@@ -117,7 +117,7 @@ sys.stdin.read()
         assert (caught.value.code, str(caught.value)) == ("-32099", "new")
 
 
-def test_half_of_a_surrogate_pair_harms_nobody() -> None:
+def test_half_of_a_surrogate_pair_causes_no_error() -> None:
     """It is JSON, and no text."""
     code = """
 hear_turn = greet()
@@ -144,7 +144,7 @@ BEGIN, MIDDLE = told("turn_started", 1, turn=1), told("text_delta", 2, delta="x"
 END, CUT = told("turn_failed", 3, message="m"), StreamTruncated(session_id="s", dropped=2)
 
 
-def test_events_go_to_the_one_turn_that_was_asked_for() -> None:
+def test_events_go_to_the_turn_that_requested_them() -> None:
     router, heard = EventRouter(), list[Any]()
     asked = router.add("s", heard.append)
     for event in (MIDDLE, BEGIN, MIDDLE, END, MIDDLE):
@@ -154,7 +154,7 @@ def test_events_go_to_the_one_turn_that_was_asked_for() -> None:
     assert heard == [BEGIN, MIDDLE, END]
 
 
-def test_of_two_that_were_asked_for_the_one_that_is_not_busy_hears() -> None:
+def test_of_two_requested_turns_the_one_that_runs_gets_the_events() -> None:
     for busy in (0, 1):
         router = EventRouter()
         heard: list[list[SessionEvent]] = [[], []]
@@ -168,7 +168,7 @@ def test_of_two_that_were_asked_for_the_one_that_is_not_busy_hears() -> None:
         assert heard[1 - busy] == [BEGIN, MIDDLE, END]
 
 
-def test_a_turn_that_begins_before_the_last_one_was_answered_hears_itself() -> None:
+def test_a_turn_that_begins_before_the_previous_response_gets_its_own_events() -> None:
     router = EventRouter()
     first: list[SessionEvent] = []
     second: list[SessionEvent] = []
@@ -187,13 +187,13 @@ def test_a_turn_that_begins_before_the_last_one_was_answered_hears_itself() -> N
 # ---- TCP
 
 
-def test_a_port_that_is_not_ours_is_no_server() -> None:
+def test_a_port_of_another_program_is_not_taken_for_a_server() -> None:
     for said in (b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b'{"id":1,"result":{}}\n', b""):
         with answering(lambda one, _, said=said: one.sendall(said)) as port, pytest.raises(ConnectionLost):  # type: ignore[misc]
             Client.connect("127.0.0.1", port)
 
 
-def test_a_connection_that_is_reset_is_lost() -> None:
+def test_a_reset_connection_raises_connection_lost() -> None:
     def talk(one: socket.socket, _: int) -> None:
         one.recv(1 << 16)
         one.sendall(json.dumps({"id": 1, "result": SERVER}).encode() + b"\n")
@@ -237,7 +237,7 @@ CONTENT = json.dumps(CONFIG).encode()
     ],
     ids=range(7),
 )
-def test_an_answer_is_read_however_it_comes(answer: bytes) -> None:
+def test_an_answer_is_read_in_any_framing(answer: bytes) -> None:
     requests = Requests(HEALTH, answer, CONFIGURED)
     with requests.client() as client:
         assert client.config_get().generation == 3
@@ -261,14 +261,14 @@ def test_an_answer_is_read_however_it_comes(answer: bytes) -> None:
     ],
     ids=range(10),
 )
-def test_an_answer_that_breaks_off_or_is_none_is_a_connection_lost(answer: list[bytes]) -> None:
+def test_an_incomplete_or_invalid_answer_raises_connection_lost(answer: list[bytes]) -> None:
     with Requests(HEALTH, answer, CONFIGURED).client() as client:
         with pytest.raises(ConnectionLost):
             client.session("s").stream("x").wait()
         assert client.config_get().generation == 3
 
 
-def test_events_are_read_however_they_come() -> None:
+def test_events_are_read_in_any_chunks() -> None:
     whole = SSE + b"\r\n" + EVENTS
     pieces = [EVENTS[at : at + 7] for at in range(0, len(EVENTS), 7)]
     by_chunks = SSE + b"transfer-encoding: chunked\r\n\r\n" + chunked(*pieces)
@@ -281,7 +281,7 @@ def test_events_are_read_however_they_come() -> None:
             assert turn.result.text == "t"
 
 
-def test_errors_are_known_in_any_frame_and_without_one() -> None:
+def test_errors_are_recognised_in_any_envelope_and_without_one() -> None:
     busy = {"code": "SESSION_BUSY", "message": "m", "details": {"session_id": "t"}}
     html = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 6\r\n\r\n<html>"
     for answer, kind, code, session in (
@@ -302,7 +302,7 @@ def test_errors_are_known_in_any_frame_and_without_one() -> None:
             assert (type(caught.value), caught.value.code, caught.value.session_id) == (kind, code, session)
 
 
-def test_what_only_reads_is_asked_again_where_a_connection_was_let_go_and_a_turn_never_is() -> None:
+def test_reads_are_repeated_after_a_closed_connection_and_turns_never_are() -> None:
     """A turn that was begun twice would be worse than one that is not known to have begun."""
     requests = Requests(HEALTH, None, CONFIGURED, None)
     with requests.client() as client:
@@ -312,7 +312,7 @@ def test_what_only_reads_is_asked_again_where_a_connection_was_let_go_and_a_turn
     assert [request.split()[0] for request in requests.seen] == ["GET", "GET", "GET", "POST"]
 
 
-def test_a_connection_is_used_again_and_one_that_was_left_is_not() -> None:
+def test_a_connection_is_reused_unless_its_response_was_not_read() -> None:
     answers = [HEALTH, *[CONFIGURED] * 3, SSE + b"content-length: 9999\r\n\r\n" + EVENTS[:100], CONFIGURED]
     requests = Requests(*answers)
 
@@ -332,7 +332,7 @@ def test_a_connection_is_used_again_and_one_that_was_left_is_not() -> None:
     assert [request.split()[1] for request in requests.seen][:2] == ["/prefix/health", "/prefix/v1/config"]
 
 
-def test_a_server_that_falls_silent_in_a_turn_is_taken_for_gone() -> None:
+def test_a_server_that_is_silent_during_a_turn_counts_as_lost() -> None:
     waiting = threading.Event()
 
     def talk(one: socket.socket, number: int) -> None:
@@ -348,7 +348,7 @@ def test_a_server_that_falls_silent_in_a_turn_is_taken_for_gone() -> None:
         waiting.set()
 
 
-def test_events_go_on_where_they_broke_off() -> None:
+def test_events_continue_after_the_last_one_received() -> None:
     def event(sequence: int) -> bytes:
         return (
             b"data: "
@@ -367,7 +367,7 @@ def test_events_go_on_where_they_broke_off() -> None:
     assert came_back == ["", "2", "2", "4", "5"]
 
 
-def test_what_is_no_server_of_ours_is_lost() -> None:
+def test_a_foreign_server_raises_connection_lost() -> None:
     for answer in (body({"status": "ok"}), [b"HTTP/1.1 200 OK\r\n\r\n<html>"], None, [b""], body({}, "404 Not Found")):
         with answering(Requests(answer).talk) as port, pytest.raises(ConnectionLost):
             Client.http(f"http://127.0.0.1:{port}")

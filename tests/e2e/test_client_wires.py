@@ -72,7 +72,7 @@ async def said(stream: Any) -> str:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("manner", MANNERS)
-def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner: str, tmp_path: Path) -> None:
+def test_killing_the_server_fails_all_running_calls(wire: str, manner: str, tmp_path: Path) -> None:
     async def case(place: RunningServer) -> None:
         async with place.open_client(wire, manner) as client:
             server = await _pid(client, place)
@@ -124,7 +124,7 @@ def test_a_server_that_refuses_to_start_says_why(person: Person) -> None:
         assert sentence in caught.value.details["stderr"]
 
 
-def test_a_server_that_cannot_be_started_or_found_is_lost(tmp_path: Path, person: Person) -> None:
+def test_a_server_that_cannot_be_started_or_found_raises_connection_lost(tmp_path: Path, person: Person) -> None:
     openings: list[Callable[[], Client]] = [
         lambda: Client.spawn(command=["/no/such/program"]),
         lambda: Client.spawn(cwd=tmp_path / "nowhere", env=person.env),
@@ -157,7 +157,7 @@ def test_without_a_realm_every_client_has_one_of_its_own(person: Person, tmp_pat
         assert len(list((tmp_path / "state").glob("realms/*"))) >= 1
 
 
-def test_a_spawned_server_is_named_stored_and_placed_as_asked(person: Person, tmp_path: Path) -> None:
+def test_spawn_sets_instance_backend_and_folders(person: Person, tmp_path: Path) -> None:
     folder, home = tmp_path / "work", tmp_path / "elsewhere"
     folder.mkdir()
     with Client.spawn("r1", backend="memory", instance="i1", home=home, cwd=folder, env=person.env) as client:
@@ -166,7 +166,7 @@ def test_a_spawned_server_is_named_stored_and_placed_as_asked(person: Person, tm
         assert client.realm("r1").folder == str(home / "realms" / "r1")
 
 
-def test_a_spawned_server_has_our_environment_but_for_what_was_said(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spawned_server_gets_our_environment_with_the_changes(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FROM_US", "ours")
     monkeypatch.setenv("TAKEN_AWAY", "secret")
     said = {**person.env, "ADDED": "more", "TAKEN_AWAY": None}
@@ -175,7 +175,7 @@ def test_a_spawned_server_has_our_environment_but_for_what_was_said(person: Pers
         assert client.create_session("x", command=tells).result.text == "ours, more, none\n"
 
 
-def test_a_server_is_not_made_of_what_lies_where_it_works(person: Person, tmp_path: Path) -> None:
+def test_a_spawned_server_imports_nothing_from_its_working_folder(person: Person, tmp_path: Path) -> None:
     """The folder that an agent works in may be anybody's."""
     for name in ("recollect", "msgspec"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a trap')")
@@ -183,7 +183,7 @@ def test_a_server_is_not_made_of_what_lies_where_it_works(person: Person, tmp_pa
         assert client.create_session("x", command=CAT).result.text == "x"
 
 
-def test_a_closed_client_has_ended_its_server_and_its_turns(person: Person) -> None:
+def test_closing_a_client_ends_its_server_and_its_turns(person: Person) -> None:
     with Client.spawn(env=person.env) as client:
         server = client.realm(client.server.realm_id).instances[0].pid
         turn = client.create_deferred_session(command=HANGS).stream("x")
@@ -196,7 +196,7 @@ def test_a_closed_client_has_ended_its_server_and_its_turns(person: Person) -> N
         turn.wait()
 
 
-def test_who_waits_while_the_client_is_closed_is_told(person: Person) -> None:
+def test_a_call_that_waits_while_the_client_closes_fails(person: Person) -> None:
     client = Client.spawn(env=person.env)
     session = client.create_deferred_session(command=HANGS)
     outcome: list[BaseException] = []
@@ -217,7 +217,7 @@ def test_who_waits_while_the_client_is_closed_is_told(person: Person) -> None:
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("end", ["return", "kill"])
-def test_a_server_does_not_outlive_a_program_that_never_closes_it(manner: str, end: str, person: Person) -> None:
+def test_a_server_ends_with_a_program_that_never_closes_it(manner: str, end: str, person: Person) -> None:
     spawn = {"sync": "client = Client.spawn()", "async": "client = await AsyncClient.spawn()"}[manner]
     find = "(await client.realm(client.server.realm_id))" if manner == "async" else "client.realm(client.server.realm_id)"
     body = f"    {spawn}\n    print({find}.instances[0].pid, flush=True)\n    input()\n"
@@ -239,7 +239,7 @@ def test_a_server_does_not_outlive_a_program_that_never_closes_it(manner: str, e
         until(lambda: not is_alive(server))
 
 
-def test_a_server_that_does_not_leave_is_made_to(tmp_path: Path) -> None:
+def test_a_server_that_does_not_end_is_killed(tmp_path: Path) -> None:
     """First by a word, then by force."""
     stubborn = "import signal, sys, time; {}print(flush=True)\nwhile True: time.sleep(1000)"
     for ignoring, ended in (("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN); ", -signal.SIGKILL)):
@@ -256,7 +256,7 @@ async def _made_to_leave(command: list[str], ended: int) -> None:
     await lines.aclose()  # type: ignore[attr-defined]
 
 
-def test_ctrl_c_ends_the_waiting_and_nothing_else(person: Person) -> None:
+def test_ctrl_c_only_ends_the_waiting(person: Person) -> None:
     """A person breaks off a long turn, and the client can still be asked."""
     code = """
 import os, signal, threading
@@ -283,7 +283,7 @@ with Client.spawn() as client:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: RunningServer) -> None:
+def test_cancelling_a_task_only_stops_its_waiting(wire: str, place: RunningServer) -> None:
     async def case() -> None:
         async with place.open_client(wire, "async") as client:
             session = await client.create_deferred_session(command=HANGS)
@@ -313,7 +313,7 @@ def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: RunningSe
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_who_was_cancelled_hears_no_more(wire: str, place: RunningServer) -> None:
+def test_a_cancelled_call_gets_no_more_events(wire: str, place: RunningServer) -> None:
     """Nor is anything kept for who will never look."""
 
     async def case() -> None:
@@ -333,7 +333,7 @@ def test_who_was_cancelled_hears_no_more(wire: str, place: RunningServer) -> Non
     asyncio.run(case())
 
 
-def test_a_turn_asked_for_right_after_an_interrupt_hears_only_itself(opened: Callable[[], Any]) -> None:
+def test_a_turn_right_after_an_interrupt_gets_only_its_own_events(opened: Callable[[], Any]) -> None:
     """The answer of the interrupted one may come after its end was told to others."""
 
     async def case() -> None:
@@ -354,7 +354,7 @@ def test_a_turn_asked_for_right_after_an_interrupt_hears_only_itself(opened: Cal
 # ---- much, and slowly
 
 
-def test_who_reads_too_slowly_is_told_how_much_is_missing(place: RunningServer) -> None:
+def test_a_slow_reader_learns_how_many_events_are_missing(place: RunningServer) -> None:
     """M46. What is missing is missing in the numbers, too; the turn waits for nobody."""
 
     async def case(wire: str, watcher: Client) -> None:
@@ -382,7 +382,7 @@ def test_who_reads_too_slowly_is_told_how_much_is_missing(place: RunningServer) 
             asyncio.run(case(wire, watcher))
 
 
-def test_what_nobody_has_looked_at_yet_is_kept(opened: Callable[[], Any]) -> None:
+def test_unread_events_of_a_turn_are_not_dropped(opened: Callable[[], Any]) -> None:
     """As many events as a server keeps for a reader, and as much text as a turn may have."""
 
     async def case() -> None:
@@ -423,7 +423,7 @@ def test_a_history_of_ten_thousand_messages_is_read_page_by_page(place: RunningS
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: RunningServer) -> None:
+def test_over_http_a_client_gets_events_of_turns_of_others(manner: str, place: RunningServer) -> None:
     async def case() -> None:
         async with place.open_client("http", manner) as client, place.open_client("tcp", "async") as other:
             session = await client.create_session("before", command=CAT)
@@ -454,7 +454,7 @@ def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: Run
     asyncio.run(case())
 
 
-def test_to_leave_the_events_of_others_lets_go_of_them(place: RunningServer) -> None:
+def test_leaving_a_loop_over_events_closes_its_connection(place: RunningServer) -> None:
     with Client.http(place.url, place.token) as client:
         session = client.create_session("x", command=CAT)
         for _ in range(3):

@@ -72,11 +72,11 @@ def is_killed_at_work(person: Person, seconds: float) -> bool:
     return process.returncode == -signal.SIGKILL
 
 
-def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(survivor: Agents) -> None:
+def test_kill_9_at_any_moment_loses_and_duplicates_no_event(survivor: Agents) -> None:
     assert archived(survivor.person) == undisturbed(survivor.person)
 
 
-def test_after_the_kills_every_event_is_found_and_found_once(survivor: Agents) -> None:
+def test_after_the_kills_every_event_is_found_exactly_once(survivor: Agents) -> None:
     count = sum(session.event_count for session in sessions(survivor.person))
     assert count == len(survivor.words)
     assert survivor.person.json("status")["index"]["documents"] == count
@@ -106,7 +106,7 @@ def test_killing_watch_in_the_middle_of_appends_loses_nothing(person: Person) ->
         assert len(answer(person, word)["data"]["results"]) == 1
 
 
-def test_the_lock_dies_with_its_holder(person: Person) -> None:
+def test_the_lock_is_released_when_its_process_dies(person: Person) -> None:
     agents = Agents(person)
     agents.write(60)
     with watching(person) as process:
@@ -116,7 +116,7 @@ def test_the_lock_dies_with_its_holder(person: Person) -> None:
     assert len(texts(person)) == 60
 
 
-def test_asking_whether_somebody_writes_never_keeps_a_writer_out(tmp_path: Path) -> None:
+def test_checking_for_a_writer_never_blocks_a_writer(tmp_path: Path) -> None:
     asked_enough = threading.Event()
 
     def ask() -> None:
@@ -144,7 +144,7 @@ def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]
         assert process.wait() == 0
 
 
-def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
+def test_readers_can_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
     person, process = at_work
     window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
     answered = 0
@@ -175,7 +175,7 @@ reading.BATCH_LINES = 4
 
 
 @pytest.mark.parametrize("logs", [1, 60], ids=["one big log", "many small logs"])
-def test_a_first_sync_that_is_killed_keeps_what_it_had_read(person: Person, logs: int) -> None:
+def test_a_killed_first_sync_keeps_what_it_had_read(person: Person, logs: int) -> None:
     """Of 60 lines, 100 ms and two checksums each, the first 30 are read in six seconds."""
     for number in range(logs):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000")

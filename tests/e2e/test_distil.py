@@ -112,7 +112,7 @@ def turns_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return looked
 
 
-def test_only_the_turns_that_changed_are_looked_at_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changed_turns_are_distilled_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), talk(log, "parser", "uploader"))
     person.sync()
@@ -129,7 +129,7 @@ def test_only_the_turns_that_changed_are_looked_at_again(person: Person, monkeyp
     assert vectors(person) == spoken(person)
 
 
-def test_a_turn_is_observed_when_it_ends_and_not_before(person: Person) -> None:
+def test_a_turn_is_distilled_only_after_it_has_ended(person: Person) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), [log.prompt("Why does the parser fail?"), log.says("Let me see.", stop=None)])
     person.sync()
@@ -141,7 +141,7 @@ def test_a_turn_is_observed_when_it_ends_and_not_before(person: Person) -> None:
     assert len(remembered(person)) == 1
 
 
-def test_in_pieces_or_at_once_the_same_is_remembered(person: Person, tmp_path: Path) -> None:
+def test_distilling_in_steps_or_at_once_gives_the_same_memory(person: Person, tmp_path: Path) -> None:
     log = Claude(ONE)
     lines = talk(log, "parser", "uploader", "renderer", "scheduler")
     path = write(person.claude_log(ONE), [])
@@ -157,7 +157,7 @@ def test_in_pieces_or_at_once_the_same_is_remembered(person: Person, tmp_path: P
     assert len(vectors(person)) == len(vectors(whole))
 
 
-def test_what_is_gone_from_its_log_is_forgotten(person: Person) -> None:
+def test_observations_of_removed_events_are_deleted(person: Person) -> None:
     path = write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
     write(person.claude_log(TWO), talk(Claude(TWO, start=500), "renderer"))
     person.sync()
@@ -172,7 +172,7 @@ def test_what_is_gone_from_its_log_is_forgotten(person: Person) -> None:
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
 
 
-def test_new_rules_look_at_every_turn_again_and_keep_what_stays_the_same(
+def test_new_rules_distil_every_turn_again_and_keep_equal_observations(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
@@ -187,7 +187,7 @@ def test_new_rules_look_at_every_turn_again_and_keep_what_stays_the_same(
     assert remembered(person) == before
 
 
-def test_another_model_means_other_vectors_and_none_means_none_are_made(person: Person) -> None:
+def test_another_model_computes_new_vectors_and_none_computes_none(person: Person) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
     person.sync()
     none = EmbeddingSettings(model="none")
@@ -200,7 +200,7 @@ def test_another_model_means_other_vectors_and_none_means_none_are_made(person: 
 
 
 @pytest.mark.parametrize("of", ["events", "observations"])
-def test_vectors_that_are_lost_come_back(person: Person, of: str) -> None:
+def test_lost_vectors_are_computed_again(person: Person, of: str) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
     person.sync()
     all_done(person)
@@ -211,7 +211,7 @@ def test_vectors_that_are_lost_come_back(person: Person, of: str) -> None:
     assert vectors(person, of) == before
 
 
-def test_killed_at_any_moment_it_goes_on_where_it_stopped(person: Person, tmp_path: Path) -> None:
+def test_distilling_continues_after_a_kill_at_any_moment(person: Person, tmp_path: Path) -> None:
     """A process that is killed with -9 at every tenth step."""
     topics = [f"module{number}" for number in range(120)]
     write(person.claude_log(ONE), talk(Claude(ONE), *topics))
@@ -242,7 +242,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_stopped(person: Person, tmp_pa
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
 
 
-def test_reading_and_searching_never_wait_for_it(person: Person) -> None:
+def test_reading_and_searching_never_wait_for_distilling(person: Person) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
     with exclusive(person.realm, DISTILLING):  # somebody distils, and takes for ever
         person.run("sync")
@@ -253,7 +253,7 @@ def test_reading_and_searching_never_wait_for_it(person: Person) -> None:
     assert remembered(person)
 
 
-def test_a_watcher_remembers_what_it_reads(person: Person) -> None:
+def test_a_watcher_distils_what_it_reads(person: Person) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), talk(log, "parser"))
     with watching(person):
@@ -275,7 +275,7 @@ def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
     assert vectors(person) == spoken(person)
 
 
-def test_it_lets_others_go_first(person: Person) -> None:
+def test_distilling_in_the_background_has_low_priority(person: Person) -> None:
     """`--quiet` is how it runs in the background."""
     code = "import os, sys; sys.argv = ['recollect', 'distil', '--quiet']\nfrom recollect.surfaces.cli import main\n"
     code += "try: main()\nexcept SystemExit: print(os.nice(0))"

@@ -94,7 +94,7 @@ def test_every_operation_is_listed_under_its_family(docs: Docs) -> None:
     assert families == ["history", "journeys", "sessions", "tools", "server"]
 
 
-def test_nothing_is_loaded_from_elsewhere_and_nothing_complained_of(docs: Docs) -> None:
+def test_the_page_loads_nothing_from_other_sites_and_logs_no_error(docs: Docs) -> None:
     for method, path in (
         ("GET", "/search"),
         ("POST", "/sessions"),
@@ -113,7 +113,7 @@ def test_nothing_is_loaded_from_elsewhere_and_nothing_complained_of(docs: Docs) 
     }
 
 
-def test_what_is_not_looked_for_is_hidden(docs: Docs) -> None:
+def test_operations_that_do_not_match_the_filter_are_hidden(docs: Docs) -> None:
     docs.page.get_by_label("Filter operations").fill("POST journeys")
     assert docs.shown()
     assert all(method == "POST" and "journey" in path for method, path, _ in docs.shown())
@@ -124,7 +124,7 @@ def test_what_is_not_looked_for_is_hidden(docs: Docs) -> None:
     assert len(docs.shown()) == len(OPERATIONS)
 
 
-def test_a_session_is_made_by_its_form(docs: Docs) -> None:
+def test_a_form_creates_a_session(docs: Docs) -> None:
     form = docs.opened("POST", "/sessions")
     form.get_by_label("Body").fill('{"prompt": "hello", "command": ["cat"]}')
     answer = json.loads(send(form, 200))
@@ -135,14 +135,14 @@ def test_a_session_is_made_by_its_form(docs: Docs) -> None:
     assert docs.complaints == []
 
 
-def test_an_object_is_given_as_key_and_value(docs: Docs, server: HttpServer) -> None:
+def test_an_object_is_entered_as_key_and_value(docs: Docs, server: HttpServer) -> None:
     made = server.ask("POST", "/sessions", {"initial_turn": "deferred", "labels": {"team": "core"}})[1]
     form = docs.opened("GET", "/sessions")
     form.get_by_label("labels").fill("team=core")
     assert [row["session_id"] for row in json.loads(send(form, 200))["sessions"]] == [made["session_id"]]
 
 
-def test_events_are_shown_while_they_come(docs: Docs, server: HttpServer) -> None:
+def test_events_are_shown_as_they_arrive(docs: Docs, server: HttpServer) -> None:
     session = server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
     form = docs.opened("GET", "/sessions/{session_id}/events")
     form.get_by_label("session_id").fill(session)
@@ -156,7 +156,7 @@ def test_events_are_shown_while_they_come(docs: Docs, server: HttpServer) -> Non
     assert docs.complaints == []
 
 
-def test_an_error_shows_its_status_and_its_words(docs: Docs) -> None:
+def test_an_error_shows_its_status_and_message(docs: Docs) -> None:
     form = docs.opened("GET", "/sessions/{session_id}")
     form.get_by_label("session_id").fill("nonsense ? & # %2F more")
     assert json.loads(send(form, 400))["code"] == "INVALID_PARAMS"
@@ -165,7 +165,7 @@ def test_an_error_shows_its_status_and_its_words(docs: Docs) -> None:
     assert json.loads(send(form, 404))["code"] == "SESSION_NOT_FOUND"
 
 
-def test_what_must_be_given_is_asked_for_before_anything_is_sent(docs: Docs) -> None:
+def test_a_missing_required_argument_is_reported_before_anything_is_sent(docs: Docs) -> None:
     form = docs.opened("GET", "/sessions/{session_id}")
     form.get_by_role("button", name="Send").click()
     expect(form.get_by_label("session_id")).to_be_focused()
@@ -173,7 +173,7 @@ def test_what_must_be_given_is_asked_for_before_anything_is_sent(docs: Docs) -> 
     assert not [url for url in docs.requests if "/sessions" in url]
 
 
-def test_every_form_begins_with_a_body_that_fits(docs: Docs) -> None:
+def test_every_form_starts_with_a_valid_body(docs: Docs) -> None:
     for method, path, _ in OPERATIONS:
         form = docs.opened(method, path)
         if form.get_by_label("Body").count():
@@ -184,7 +184,7 @@ def test_every_form_begins_with_a_body_that_fits(docs: Docs) -> None:
             assert set(body) == set(schema.get("required", ()))
 
 
-def test_a_request_is_copied_for_a_shell(browser: Browser, server: HttpServer) -> None:
+def test_a_request_can_be_copied_as_a_shell_command(browser: Browser, server: HttpServer) -> None:
     with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         docs = Docs(context.new_page(), server.url, new_link(server))
         form = docs.opened("POST", "/sessions")
@@ -197,7 +197,7 @@ def test_a_request_is_copied_for_a_shell(browser: Browser, server: HttpServer) -
     assert shlex.split(copied) == words
 
 
-def test_a_person_signs_in_by_the_link_or_by_the_token(browser: Browser, server: HttpServer) -> None:
+def test_a_person_signs_in_with_the_link_or_the_token(browser: Browser, server: HttpServer) -> None:
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{server.url}/docs")

@@ -64,7 +64,7 @@ def sessions(person: Person) -> dict[str, Any]:
     return {row["session"]["source"]: row["session"] for row in listed}
 
 
-def test_a_person_sees_the_mark_wherever_a_time_is_shown(person: Person, folder: Path, undated: Path) -> None:
+def test_people_see_the_mark_with_every_shown_time(person: Person, folder: Path, undated: Path) -> None:
     session = sessions(person)["kimi"]["id"]
     (hit,) = person.json("search", "tern", "--type", "assistant_response")["data"]["results"]
     for command in (
@@ -87,7 +87,7 @@ def test_a_person_sees_the_mark_wherever_a_time_is_shown(person: Person, folder:
         assert "~2026-02-01" not in person.run(*command).stdout, command
 
 
-def test_a_program_is_told_beside_the_time(person: Person, undated: Path) -> None:
+def test_json_marks_estimated_times(person: Person, undated: Path) -> None:
     found = sessions(person)
     assert found["kimi"]["estimated_time"] is True
     assert "estimated_time" not in found["claude-code"]
@@ -104,7 +104,7 @@ def test_a_program_is_told_beside_the_time(person: Person, undated: Path) -> Non
     assert "estimated_time" not in status["sources"]["claude-code"] and "estimated_time" not in status
 
 
-def test_agents_are_told_over_mcp(person: Person, folder: Path, undated: Path) -> None:
+def test_answers_over_mcp_mark_estimated_times(person: Person, folder: Path, undated: Path) -> None:
     with person.mcp() as server:
 
         def search(**more: str) -> str:
@@ -117,7 +117,7 @@ def test_agents_are_told_over_mcp(person: Person, folder: Path, undated: Path) -
         assert (row["date"], row["estimated_time"]) == ("2023-11-14", True)
 
 
-def test_a_journey_shows_it(person: Person, undated: Path) -> None:
+def test_a_journey_marks_estimated_times(person: Person, undated: Path) -> None:
     journey = person.json("journey", "create")["journey_id"]
     session = sessions(person)["kimi"]["id"]
     person.run("journey", "link", journey, session)
@@ -128,7 +128,7 @@ def test_a_journey_shows_it(person: Person, undated: Path) -> None:
     assert entry["estimated_time"] is True
 
 
-def test_what_is_added_later_is_estimated_too(person: Person, undated: Path) -> None:
+def test_later_additions_are_estimated_too(person: Person, undated: Path) -> None:
     append(undated, {"role": "user", "content": "And the curlews?"}, {"role": "assistant", "content": "In the same file."})
     os.utime(undated, (DAY + 60, DAY + 60))
     person.run("sync")
@@ -136,7 +136,7 @@ def test_what_is_added_later_is_estimated_too(person: Person, undated: Path) -> 
     assert [turn["estimated_time"] for turn in turns] == [True, True]
 
 
-def test_a_log_that_has_times_is_not_estimated_where_single_records_have_none(person: Person) -> None:
+def test_a_log_with_times_is_not_estimated_for_single_records_without(person: Person) -> None:
     claude = Claude()
     lines = [claude.prompt("Where do the gulls nest?"), claude.says("On the roof."), claude.says("On the chimney too.")]
     del lines[-1]["timestamp"]
@@ -145,7 +145,7 @@ def test_a_log_that_has_times_is_not_estimated_where_single_records_have_none(pe
     assert "estimated_time" not in json.dumps(person.json("list", "--since", "2020-01-01"))
 
 
-def test_an_archive_of_before_learns_it(person: Person, folder: Path) -> None:
+def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
     """The log grew while it was read, and is gone by now."""
     log = kimi(person, folder)
     os.utime(log, (EARLIER, EARLIER))

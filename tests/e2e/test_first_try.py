@@ -32,7 +32,7 @@ def programs(tmp_path: Path) -> Path:
     return tmp_path / "bin"
 
 
-def test_a_machine_without_sessions_shows_the_sample_and_stays_as_it_was(home: Path, programs: Path) -> None:
+def test_a_machine_without_sessions_shows_the_sample_and_is_unchanged(home: Path, programs: Path) -> None:
     shown = first_try(home, programs)
     assert "There are no agent sessions on this machine yet." in shown
     assert "$ recollect search" in shown and "The booking tests fail on CI" in shown
@@ -41,7 +41,7 @@ def test_a_machine_without_sessions_shows_the_sample_and_stays_as_it_was(home: P
     assert list(home.iterdir()) == []
 
 
-def test_each_agent_found_gets_its_command(home: Path, programs: Path) -> None:
+def test_make_try_prints_a_command_for_each_agent_found(home: Path, programs: Path) -> None:
     said = Claude()
     write(
         home / ".claude" / "projects" / "-p" / f"{said.session}.jsonl",

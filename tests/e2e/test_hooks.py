@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Path:
 # ---- after a tool call
 
 
-def test_a_tool_call_is_queued_and_nothing_else_happens(person: Person, folder: Path) -> None:
+def test_a_tool_call_only_queues_its_transcript(person: Person, folder: Path) -> None:
     done = call(person, "post-tool-use", tool_use(folder))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (line,) = queue(person)
@@ -91,7 +91,7 @@ def test_a_tool_call_is_queued_and_nothing_else_happens(person: Person, folder: 
     assert (person.realm / QUEUE).stat().st_mode & 0o077 == 0
 
 
-def test_tool_calls_at_the_same_time_are_all_queued(person: Person, folder: Path) -> None:
+def test_concurrent_tool_calls_are_all_queued(person: Person, folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: call(person, "post-tool-use", tool_use(folder)), range(12)))
     assert len(queue(person)) == 12
@@ -105,7 +105,7 @@ def test_the_queue_starts_over_when_it_is_full(person: Person, folder: Path) -> 
     assert len(queue(person)) == 1
 
 
-def test_a_hook_imports_next_to_nothing(person: Person, folder: Path) -> None:
+def test_a_hook_imports_no_heavy_module(person: Person, folder: Path) -> None:
     remember(person, "paint the lighthouse")
     for event in EVENTS:
         command = [sys.executable, "-X", "importtime", "-m", "recollect", "hook", event]
@@ -117,7 +117,7 @@ def test_a_hook_imports_next_to_nothing(person: Person, folder: Path) -> None:
         assert loaded & HEAVY == set(), event
 
 
-def test_a_tool_call_is_a_handful_of_modules_and_one_write(person: Person, folder: Path) -> None:
+def test_a_tool_call_imports_few_modules_and_writes_once(person: Person, folder: Path) -> None:
     """What keeps it under 5 ms: docs/hooks.md has the figure, a test can only count the work."""
     code = """if True:
         import os, sys, time
@@ -171,7 +171,7 @@ def observed(person: Person) -> int:
         memory.close()
 
 
-def test_after_a_stop_the_observations_are_there_though_nobody_watches(person: Person, folder: Path) -> None:
+def test_a_stop_creates_observations_without_a_watcher(person: Person, folder: Path) -> None:
     transcript = harbour_log(person)
     done = call(person, "stop", {"session_id": "s1", "transcript_path": str(transcript), "cwd": str(folder)})
     assert (done.stdout, done.stderr) == ("", "")
@@ -200,7 +200,7 @@ def test_a_stop_reads_sub_agents_too(person: Person, folder: Path) -> None:
     until(lambda: read(person) == 2)
 
 
-def test_a_stop_of_a_host_that_names_no_transcript_reads_all_logs(person: Person, folder: Path) -> None:
+def test_a_stop_without_a_transcript_reads_all_logs(person: Person, folder: Path) -> None:
     harbour_log(person)
     call(person, "stop", {"conversation_id": "c1", "workspace_roots": [str(folder)], "transcript_path": None})
     until(lambda: read(person) == 1)
@@ -214,7 +214,7 @@ def test_a_stop_waits_for_another_writer_but_its_host_does_not(person: Person, f
     until(lambda: read(person) == 1)
 
 
-def test_agents_that_stop_at_the_same_time_are_all_read(person: Person, folder: Path) -> None:
+def test_the_transcripts_of_concurrent_stops_are_all_read(person: Person, folder: Path) -> None:
     transcripts = [harbour_log(person, f"{number}" * 8) for number in range(1, 5)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda transcript: call(person, "stop", tool_use(folder, transcript)), transcripts))
@@ -234,7 +234,7 @@ def test_modules_of_the_project_are_never_imported(person: Person, folder: Path)
 # ---- when a session starts
 
 
-def test_a_session_starts_with_what_is_known_of_its_project(person: Person, folder: Path) -> None:
+def test_a_session_start_prints_observations_of_its_project(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift", type="decision", facts=("the brake jams else",))
     (other,) = remember(person, "Mills turn left", project="mill")
     heading, framed, line, quoted, more = start(person, folder).splitlines()
@@ -246,7 +246,7 @@ def test_a_session_starts_with_what_is_known_of_its_project(person: Person, fold
     assert other not in line
 
 
-def test_a_folder_inside_a_repository_is_of_its_project(person: Person, folder: Path) -> None:
+def test_a_folder_inside_a_repository_belongs_to_its_project(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
     (folder / ".git").mkdir()
     (folder / "src" / "deep").mkdir(parents=True)
@@ -254,7 +254,7 @@ def test_a_folder_inside_a_repository_is_of_its_project(person: Person, folder: 
 
 
 @pytest.mark.parametrize("budget", [0, 40, 100, 250, 1000, 5000])
-def test_the_budget_is_kept(person: Person, folder: Path, budget: int) -> None:
+def test_the_budget_is_respected(person: Person, folder: Path, budget: int) -> None:
     titles = [f"Crane {number} lifts {'very ' * (number % 40)}{'heavy things' * (number % 7)}" for number in range(60)]
     remember(person, *titles, facts=("fact " * 50,))
     told = start(person, folder, "--budget", str(budget))
@@ -263,13 +263,13 @@ def test_the_budget_is_kept(person: Person, folder: Path, budget: int) -> None:
     assert told.count("\n- obs-") <= 20
 
 
-def test_facts_are_told_where_the_budget_allows(person: Person, folder: Path) -> None:
+def test_facts_are_printed_if_the_budget_allows(person: Person, folder: Path) -> None:
     remember(person, *(f"Crane number {number}" for number in range(9)), facts=("Crane", "it is as red as a lobster"))
     assert start(person, folder).count("red as a lobster") == 9
     assert 0 < start(person, folder, "--budget", "220").count("red as a lobster") < 9
 
 
-def test_nothing_known_is_nothing_said(person: Person, folder: Path) -> None:
+def test_without_observations_nothing_is_printed(person: Person, folder: Path) -> None:
     assert start(person, folder) == ""
     remember(person, "Mills turn left", project="mill")
     assert start(person, folder) == ""
@@ -315,7 +315,7 @@ CODEX = {"transcript_path": None, "model": "gpt-5", "permission_mode": "default"
         pytest.param(GEMINI, ["--format=text"], [], id="asked for text"),
     ],
 )
-def test_every_host_is_told_in_its_own_form(
+def test_every_host_gets_its_own_form(
     person: Person, folder: Path, host: dict[str, Any], options: list[str], path: list[str]
 ) -> None:
     (identity,) = remember(person, 'Cranes say "hö" — and \\ more')
@@ -326,7 +326,7 @@ def test_every_host_is_told_in_its_own_form(
     assert f'{identity} (general, 2026-11-01)\n  > Cranes say "hö" — and \\ more' in told
 
 
-def test_cursor_names_the_roots_of_its_workspace(person: Person, folder: Path) -> None:
+def test_the_workspace_roots_of_cursor_name_the_project(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
     told = call(person, "session-start", {"conversation_id": "c1", "workspace_roots": [str(folder)]}).stdout
     assert identity in json.loads(told)["additional_context"]
@@ -345,7 +345,7 @@ BAD = {
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("name", BAD)
-def test_whatever_a_host_sends_it_does_not_fail(person: Person, tmp_path: Path, event: str, name: str) -> None:
+def test_no_input_of_a_host_makes_a_hook_fail(person: Person, tmp_path: Path, event: str, name: str) -> None:
     person.env["RECOLLECT_HOME"] = str(tmp_path / "none" / "yet")
     done = call(person, event, BAD[name], check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
@@ -358,7 +358,7 @@ def test_whatever_a_host_sends_it_does_not_fail(person: Person, tmp_path: Path, 
      ["session-start", "--format", "xml"], ["stop", "--realm", "../../etc"], ["post-tool-use", "--realm="]],
     ids=" ".join,
 )  # fmt: skip
-def test_a_mistake_in_the_command_is_one_line_and_no_failure(person: Person, folder: Path, arguments: list[str]) -> None:
+def test_a_wrong_option_prints_one_line_and_does_not_fail(person: Person, folder: Path, arguments: list[str]) -> None:
     remember(person, "Cranes are released before a lift")
     done = person.run("hook", *arguments, input=json.dumps(tool_use(folder)), check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -368,7 +368,7 @@ def test_a_mistake_in_the_command_is_one_line_and_no_failure(person: Person, fol
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("streams", [">&-", "<&-", "<&- >&- 2>&-", "| true", ">/dev/full"])
-def test_closed_streams_are_no_failure(person: Person, folder: Path, event: str, streams: str) -> None:
+def test_closed_streams_do_not_make_a_hook_fail(person: Person, folder: Path, event: str, streams: str) -> None:
     remember(person, "Cranes are released before a lift")
     before = memory_path(person.realm).read_bytes()
     command = f"set -o pipefail; {sys.executable} -m recollect hook {event} {streams}"
@@ -379,7 +379,7 @@ def test_closed_streams_are_no_failure(person: Person, folder: Path, event: str,
     assert memory_path(person.realm).read_bytes() == before
 
 
-def test_a_damaged_or_locked_memory_is_no_failure(person: Person, folder: Path) -> None:
+def test_a_damaged_or_locked_memory_does_not_make_a_hook_fail(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
     writer = sqlite3.connect(memory_path(person.realm), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
@@ -393,7 +393,7 @@ def test_a_damaged_or_locked_memory_is_no_failure(person: Person, folder: Path) 
     assert start(person, folder) == ""
 
 
-def test_a_state_folder_that_cannot_be_used_is_no_failure(person: Person, folder: Path, tmp_path: Path) -> None:
+def test_an_unusable_state_folder_does_not_make_a_hook_fail(person: Person, folder: Path, tmp_path: Path) -> None:
     person.env["RECOLLECT_HOME"] = str(tmp_path / "file")
     (tmp_path / "file").write_text("not a folder")
     for event in EVENTS:
@@ -402,14 +402,14 @@ def test_a_state_folder_that_cannot_be_used_is_no_failure(person: Person, folder
     assert (tmp_path / "file").read_text() == "not a folder"
 
 
-def test_a_terminal_is_not_waited_for(person: Person, folder: Path) -> None:
+def test_a_hook_does_not_wait_for_a_terminal(person: Person, folder: Path) -> None:
     began = time.monotonic()
     for event in EVENTS:
         assert on_a_terminal(person, "hook", event) == ""
     assert time.monotonic() - began < hook.SILENCE_S * len(EVENTS)  # one that waited would take as long for each
 
 
-def test_a_host_that_leaves_its_pipe_open_is_not_waited_for_long(person: Person, folder: Path) -> None:
+def test_a_hook_does_not_wait_long_for_an_open_pipe(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
     command = [sys.executable, "-m", "recollect", "hook", "session-start"]
     with subprocess.Popen(command, env=person.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -421,7 +421,7 @@ def test_a_host_that_leaves_its_pipe_open_is_not_waited_for_long(person: Person,
 
 
 @pytest.mark.parametrize("where", [".", "..", "../.."])
-def test_in_an_excluded_folder_a_hook_does_nothing(person: Person, folder: Path, where: str) -> None:
+def test_a_hook_does_nothing_in_an_excluded_folder(person: Person, folder: Path, where: str) -> None:
     remember(person, "Cranes are released before a lift")
     (folder / where / MARKER).touch()
     for event in EVENTS:
@@ -438,7 +438,7 @@ def test_in_an_excluded_folder_a_hook_does_nothing(person: Person, folder: Path,
         pytest.param("", {"RECOLLECT_EXCLUDE": "/elsewhere/*:*/harbour/"}, id="a variable"),
     ],
 )
-def test_what_the_settings_exclude_a_hook_leaves_alone(
+def test_a_hook_respects_the_exclusions_of_the_settings(
     person: Person, folder: Path, settings: str, env: dict[str, str]
 ) -> None:
     remember(person, "Cranes are released before a lift")
@@ -453,7 +453,7 @@ def test_what_the_settings_exclude_a_hook_leaves_alone(
 @pytest.mark.parametrize(
     "settings", ['exclude = ["/elsewhere/*"]', "exclude = 7", "exclude = [", 'exclude_projects = ["mill"]']
 )
-def test_what_the_settings_do_not_exclude_a_hook_serves(person: Person, folder: Path, settings: str) -> None:
+def test_a_hook_works_for_everything_that_is_not_excluded(person: Person, folder: Path, settings: str) -> None:
     remember(person, "Cranes are released before a lift")
     (person.state / "settings.toml").write_text(settings)
     call(person, "post-tool-use", tool_use(folder))
@@ -470,7 +470,7 @@ def test_what_the_settings_do_not_exclude_a_hook_serves(person: Person, folder: 
      {"XDG_DATA_HOME": ""}, {"XDG_DATA_HOME": "relative"}, {}],
     ids=str,
 )  # fmt: skip
-def test_hooks_know_the_state_folder_as_the_settings_do(monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> None:
+def test_hooks_find_the_same_state_folder_as_the_settings(monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> None:
     for name in ("RECOLLECT_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
@@ -481,7 +481,7 @@ def test_hooks_know_the_state_folder_as_the_settings_do(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "text", ['{"a": [1, 2.5, -3e2, true, false, null], "ü\\n": "\\ud83d\\ude00 \\u00fc"}', '"x"', " [] ", "{}", "7"]
 )
-def test_hooks_read_json_as_everybody_does(text: str) -> None:
+def test_hooks_parse_json_like_the_standard_library(text: str) -> None:
     assert parse(text) == json.loads(text)
     assert parse("\ufeff\r\n" + text) == json.loads(text)
     assert json.loads(quote(text)) == text
@@ -529,7 +529,7 @@ def test_the_recall_command_is_the_same_for_every_host() -> None:
 
 
 @pytest.mark.parametrize("name", ["hooks.json", "codex/hooks.json", "gemini/settings.json", "cursor/hooks.json"])
-def test_the_hooks_that_hosts_are_given_exist(name: str) -> None:
+def test_the_hook_files_name_only_events_that_exist(name: str) -> None:
     text = (AGENTS / name).read_text("utf-8")
     json.loads(text)
     assert sorted(re.findall(r'"recollect hook ([a-z-]+)"', text)) == sorted(EVENTS)

@@ -77,7 +77,7 @@ def connected(server: HttpServer) -> socket.socket:
 
 @pytest.mark.parametrize("path", ["/sessions", "/v1/tools/open", "/mcp"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "in chunks"])
-def test_a_body_that_is_too_large_is_refused_and_not_kept(server: HttpServer, path: str, chunked: bool) -> None:
+def test_a_body_that_is_too_large_is_refused_and_not_stored(server: HttpServer, path: str, chunked: bool) -> None:
     before = peak_mb(server)
     size, part = 100 * MB, b"x" * MB
     with connected(server) as connection:
@@ -95,13 +95,13 @@ def test_a_body_that_is_too_large_is_refused_and_not_kept(server: HttpServer, pa
     assert is_well(server)
 
 
-def test_who_asks_before_sending_too_much_is_spared_it(server: HttpServer) -> None:
+def test_expect_100_continue_refuses_a_large_body_before_it_is_sent(server: HttpServer) -> None:
     answer = server.raw(head(server, "POST /sessions", f"Content-Length: {100 * MB}", "Expect: 100-continue"))
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert code_of(answer.partition(b"\r\n\r\n")[2]) == "INVALID_PARAMS"
 
 
-def test_who_asks_before_sending_something_is_told_to_go_on(server: HttpServer) -> None:
+def test_expect_100_continue_is_answered_with_100(server: HttpServer) -> None:
     body = b'{"initial_turn": "deferred"}'
     with connected(server) as connection:
         connection.sendall(head(server, "POST /sessions", f"Content-Length: {len(body)}", "Expect: 100-continue"))
@@ -126,14 +126,14 @@ def refusal(*headers: tuple[bytes, bytes]) -> BodyError:
     return refused.value
 
 
-def test_a_refusal_keeps_nothing_of_those_before_it() -> None:
+def test_a_refusal_keeps_nothing_of_earlier_refusals() -> None:
     """An exception that is raised again and again would keep all that was there each time."""
     refusals = [refusal((b"content-length", b"999999999"), (b"expect", b"100-continue")) for _ in range(3)]
     assert {one.status for one in refusals} == {413}
     assert len(set(map(id, refusals))) == 3
 
 
-def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+def test_a_body_that_does_not_arrive_times_out() -> None:
     began = time.monotonic()
     refused = refusal()
     assert refused.status == 408
@@ -141,7 +141,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert time.monotonic() - began < 2
 
 
-def test_a_body_that_trickles_in_time_is_heard(server: HttpServer) -> None:
+def test_a_slow_body_that_arrives_in_time_is_read(server: HttpServer) -> None:
     body = b'{"initial_turn": "deferred"}'
     with connected(server) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -153,7 +153,7 @@ def test_a_body_that_trickles_in_time_is_heard(server: HttpServer) -> None:
         assert response.status == 200
 
 
-def test_a_body_that_is_torn_off_harms_nobody(server: HttpServer) -> None:
+def test_an_incomplete_body_causes_no_error_for_others(server: HttpServer) -> None:
     for path in ("/sessions", "/mcp", "/v1/tools/open"):
         with connected(server) as connection:
             connection.sendall(head(server, f"POST {path}", "Content-Length: 1000") + b"{")
@@ -239,7 +239,7 @@ def test_no_path_and_no_query_breaks_the_server_or_reads_a_file(server: HttpServ
 @pytest.mark.parametrize(
     "path", ["/etc/passwd", "../secret.txt", "secret.txt", "/proc/self/environ", "file:///etc/passwd", "\0"]
 )
-def test_no_tool_reads_a_file_that_is_no_log(server: HttpServer, person: Person, path: str) -> None:
+def test_no_tool_reads_a_file_that_is_not_a_log(server: HttpServer, person: Person, path: str) -> None:
     for named in (path, str(person.state / path), str(person.home / path)):
         status, answer = server.ask("POST", "/v1/tools/read", {"path": named}, authorization=f"Bearer {TOKEN}")
         assert (status, answer["content"][0]["text"]) == (404, "File not found")
@@ -271,7 +271,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("parts", HEADERS.values(), ids=HEADERS)
-def test_what_is_no_http_is_refused_and_forgotten(server: HttpServer, parts: list[bytes]) -> None:
+def test_invalid_http_is_refused_and_its_connection_closed(server: HttpServer, parts: list[bytes]) -> None:
     before = peak_mb(server)
     with connected(server) as connection:
         try:
@@ -284,14 +284,14 @@ def test_what_is_no_http_is_refused_and_forgotten(server: HttpServer, parts: lis
     assert is_well(server)
 
 
-def test_what_follows_a_request_is_another_one(server: HttpServer) -> None:
+def test_bytes_after_a_request_are_the_next_request(server: HttpServer) -> None:
     """A body that has both a length and chunks is no way to smuggle a request past whoever looks at the first."""
     smuggled = b"0\r\n\r\nGET /sessions HTTP/1.1\r\nHost: localhost\r\nX: "
     lines = (f"Content-Length: {len(smuggled)}", "Transfer-Encoding: chunked", "Connection: close")
     assert server.raw(head(server, "POST /sessions", *lines) + smuggled).count(b"HTTP/1.1 ") == 1
 
 
-def test_more_connections_than_can_be_had_are_a_word_in_the_log_and_no_end(tmp_path: Path) -> None:
+def test_too_many_connections_are_logged_and_do_not_end_the_server(tmp_path: Path) -> None:
     with HttpServer(Person(tmp_path), RECOLLECT_TOKEN=TOKEN) as server, ExitStack() as stack:
         assert is_well(server)
         files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))

@@ -90,7 +90,7 @@ def begun(server: HttpServer, pool: ThreadPoolExecutor, agent: Agent, way: str) 
 
 
 @pytest.mark.parametrize(("way", "number"), [*((way, signal.SIGTERM) for way in WAYS), ("rest", signal.SIGINT)])
-def test_a_server_that_ends_commits_its_turns_as_interrupted(
+def test_an_ending_server_commits_its_turns_as_interrupted(
     person: Person, tmp_path: Path, pool: ThreadPoolExecutor, way: str, number: signal.Signals
 ) -> None:
     agent = Agent(tmp_path / "agent")
@@ -113,7 +113,7 @@ def test_a_server_that_ends_commits_its_turns_as_interrupted(
     assert messages[-1]["kind"] == "interrupt"
 
 
-def test_readers_of_a_quiet_session_do_not_hold_up_the_end(person: Person) -> None:
+def test_readers_of_a_quiet_session_do_not_delay_the_end(person: Person) -> None:
     with ExitStack() as stack:
         server = HttpServer(person, **COMMANDS_OVER_MCP)
         stack.callback(server.process.kill)
@@ -125,9 +125,7 @@ def test_readers_of_a_quiet_session_do_not_hold_up_the_end(person: Person) -> No
         server.wait_for_exit()
 
 
-def test_who_asks_while_the_server_ends_is_not_left_waiting(
-    person: Person, tmp_path: Path, pool: ThreadPoolExecutor
-) -> None:
+def test_a_request_to_an_ending_server_does_not_hang(person: Person, tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     agent = Agent(tmp_path / "agent")
     with ExitStack() as stack:
         server = HttpServer(person, **COMMANDS_OVER_MCP)

@@ -58,7 +58,7 @@ def code_of(content: bytes) -> str:
 # ---- where it listens
 
 
-def test_a_server_is_for_this_machine_unless_told_otherwise(server: HttpServer) -> None:
+def test_a_server_listens_on_loopback_by_default(server: HttpServer) -> None:
     assert server.host.startswith("127.0.0.1:")
     listening = Path(f"/proc/{server.process.pid}/net/tcp").read_text()
     ports = {urlsplit(server.url).port, server.rpc_port}
@@ -68,7 +68,7 @@ def test_a_server_is_for_this_machine_unless_told_otherwise(server: HttpServer) 
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "recollect.example"])
-def test_without_a_token_no_other_machine_is_served(person: Person, host: str) -> None:
+def test_no_token_is_refused_for_addresses_of_other_machines(person: Person, host: str) -> None:
     done = person.run("serve", "--host", host, "--port", "0", "--no-sync", "--no-token", check=False)
     assert (done.returncode, done.stdout) == (2, "")
     warning, refusal = done.stderr.strip().splitlines()
@@ -77,7 +77,7 @@ def test_without_a_token_no_other_machine_is_served(person: Person, host: str) -
 
 
 @pytest.mark.parametrize("token", ["short", "with a\ttab and long enough", "lang genug, aber für niemanden"])
-def test_a_token_that_is_none_is_refused(person: Person, token: str) -> None:
+def test_an_invalid_token_is_refused(person: Person, token: str) -> None:
     person.env["RECOLLECT_TOKEN"] = token
     done = person.run("serve", "--port", "0", "--no-sync", check=False)
     assert (done.returncode, done.stdout) == (2, "")
@@ -85,7 +85,7 @@ def test_a_token_that_is_none_is_refused(person: Person, token: str) -> None:
     assert token not in done.stderr
 
 
-def test_a_second_server_on_the_port_is_told_so(server: HttpServer, person: Person) -> None:
+def test_a_second_server_on_the_port_gets_an_error(server: HttpServer, person: Person) -> None:
     port = str(urlsplit(server.url).port)
     done = person.run("serve", "--port", port, "--no-sync", check=False)
     assert (done.returncode, done.stdout) == (1, "")
@@ -114,28 +114,28 @@ def test_a_second_server_on_the_port_is_told_so(server: HttpServer, person: Pers
         {"x-api-key": TOKEN},
     ],
 )
-def test_without_the_token_nothing_is_answered(public: HttpServer, given: dict[str, str]) -> None:
+def test_without_the_token_no_request_is_answered(public: HttpServer, given: dict[str, str]) -> None:
     for method, path in WANTED:
         with public.response(method, path, {}, given) as response:
             assert (response.status, code_of(response.read())) == (401, "UNAUTHORIZED")
             assert response.headers["www-authenticate"] == "Bearer"
 
 
-def test_the_token_is_no_word_of_a_query(public: HttpServer) -> None:
+def test_the_token_in_a_query_is_not_accepted(public: HttpServer) -> None:
     assert status_of(public, "GET", f"/sessions?token={TOKEN}&authorization=Bearer%20{TOKEN}", {})[0] == 401
 
 
-def test_with_the_token_everything_is_answered(public: HttpServer) -> None:
+def test_with_the_token_every_request_is_answered(public: HttpServer) -> None:
     for scheme in ("Bearer", "bearer", "BEARER"):
         assert status_of(public, "GET", "/sessions", {"authorization": f"{scheme} {TOKEN}"})[0] == 200
 
 
-def test_every_server_wants_a_token_from_this_machine_too(server: HttpServer) -> None:
+def test_every_server_requires_the_token_from_this_machine_too(server: HttpServer) -> None:
     assert status_of(server, "GET", "/sessions", {"authorization": ""})[0] == 401
     assert status_of(server, "GET", "/sessions", server.bearer)[0] == 200
 
 
-def test_what_needs_no_token_tells_nothing_that_is_anybodys(public: HttpServer, tmp_path: Path) -> None:
+def test_routes_without_token_reveal_no_private_data(public: HttpServer, tmp_path: Path) -> None:
     run = {"prompt": SECRET, "command": ["cat"]}
     _, content = status_of(public, "POST", "/sessions", {**BEARER, "content-type": "application/json"}, run)
     session = json.loads(content)["session_id"]
@@ -154,7 +154,7 @@ def test_what_needs_no_token_tells_nothing_that_is_anybodys(public: HttpServer, 
     ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "localhost.", "evil.localhost", "127.0.0.1@evil.example",
      "[::1].evil.example", "[::1]evil", "[::2]", "[::ffff:192.0.2.1]", "0.0.0.0", "192.0.2.1", "2130706433", "", "[", ":80"],
 )  # fmt: skip
-def test_a_name_that_is_not_this_machines_is_refused(server: HttpServer, host: str) -> None:
+def test_a_foreign_host_name_is_refused(server: HttpServer, host: str) -> None:
     for path in ("/sessions", "/docs", "/health", "/mcp"):
         status, content = status_of(server, "GET", path, {"host": host})
         assert (status, code_of(content)) == (403, "FORBIDDEN_HOST")
@@ -163,11 +163,11 @@ def test_a_name_that_is_not_this_machines_is_refused(server: HttpServer, host: s
 @pytest.mark.parametrize(
     "host", ["localhost", "LocalHost:80", "127.0.0.1", "127.0.0.2:1", "[::1]", "[::1]:7377", "localhost:"]
 )
-def test_every_name_of_loopback_is_this_machines(server: HttpServer, host: str) -> None:
+def test_every_name_of_loopback_is_accepted(server: HttpServer, host: str) -> None:
     assert status_of(server, "GET", "/sessions", {"host": host})[0] == 200
 
 
-def test_a_request_has_one_host(server: HttpServer) -> None:
+def test_a_request_with_two_hosts_is_refused(server: HttpServer) -> None:
     host = f"Host: {server.host}\r\n"
     for version, hosts, expected in (("1.1", "", 400), ("1.0", "", 403), ("1.1", host * 2, 400), ("1.0", host, 200)):
         lines = f"Connection: close\r\nAuthorization: Bearer {server.token}\r\n{hosts}"
@@ -183,7 +183,7 @@ def origins(server: HttpServer) -> list[tuple[str, int]]:
     return [(f"http://{server.host}", 200), (f"HTTP://{server.host}", 200), *((origin, 403) for origin in others)]
 
 
-def test_only_pages_of_its_own_may_ask(server: HttpServer) -> None:
+def test_only_pages_of_the_server_may_send_requests(server: HttpServer) -> None:
     for origin, expected in origins(server):
         for method, path in (("GET", "/sessions"), ("GET", "/docs"), ("POST", "/v1/tools/meerkat_list")):
             status, content = status_of(server, method, path, {"origin": origin}, {} if method == "POST" else None)
@@ -191,13 +191,13 @@ def test_only_pages_of_its_own_may_ask(server: HttpServer) -> None:
             assert expected == 200 or code_of(content) == "FORBIDDEN_ORIGIN"
 
 
-def test_two_origins_are_none(server: HttpServer) -> None:
+def test_a_request_with_two_origins_is_refused(server: HttpServer) -> None:
     lines = f"Host: {server.host}\r\nOrigin: http://{server.host}\r\nOrigin: http://evil.example\r\nConnection: close\r\n"
     assert server.raw(f"GET /sessions HTTP/1.1\r\n{lines}\r\n".encode()).startswith(b"HTTP/1.1 403 ")
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
-def test_what_another_sites_page_wants_is_refused_whatever_it_is(server: HttpServer, site: str) -> None:
+def test_every_request_of_another_sites_page_is_refused(server: HttpServer, site: str) -> None:
     for mode in ("cors", "no-cors", "websocket", "navigate"):
         for method in METHODS:
             if method == "GET" and mode == "navigate":
@@ -214,11 +214,11 @@ def test_a_person_may_follow_a_link_to_a_page(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("site", ["none", "same-origin"])
-def test_what_a_person_or_a_page_of_its_own_wants_is_answered(server: HttpServer, site: str) -> None:
+def test_requests_of_a_person_or_a_page_of_the_server_are_answered(server: HttpServer, site: str) -> None:
     assert status_of(server, "GET", "/sessions", {"sec-fetch-site": site, "sec-fetch-mode": "cors"})[0] == 200
 
 
-def test_no_answer_may_be_read_by_another_site(server: HttpServer) -> None:
+def test_no_response_can_be_read_by_another_site(server: HttpServer) -> None:
     """Neither with permission (no CORS header) nor as a script, a style or a frame."""
     for path in ("/health", "/sessions", "/nothing", "/docs", f"/sessions/{NOBODY}"):
         with server.response("GET", path) as response:
@@ -241,7 +241,9 @@ STRANGERS = [{"host": ELSEWHERE}, {"host": "192.0.2.1"}, {"x_forwarded_for": "12
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda given: next(iter(given.items())))
-def test_no_stranger_says_what_is_run(public: HttpServer, tmp_path: Path, stranger: dict[str, str]) -> None:
+def test_callers_on_other_machines_cannot_name_a_program(
+    public: HttpServer, tmp_path: Path, stranger: dict[str, str]
+) -> None:
     left = tmp_path / "left"
     command = ["touch", str(left)]
     session = asked(public, "POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
@@ -266,7 +268,7 @@ def test_no_stranger_says_what_is_run(public: HttpServer, tmp_path: Path, strang
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda given: next(iter(given.items())))
-def test_nor_by_a_detour_through_the_config(public: HttpServer, stranger: dict[str, str]) -> None:
+def test_callers_on_other_machines_cannot_configure_a_program(public: HttpServer, stranger: dict[str, str]) -> None:
     evil = {"runners": {"evil": {"command": ["touch", "left"]}}}
     assert asked(public, "PUT", "/config", {"config": {"runners": {"good": {"command": ["cat"]}}}})[0] == 200
     before = asked(public, "GET", "/config", None)[1]
@@ -288,6 +290,6 @@ def test_nor_by_a_detour_through_the_config(public: HttpServer, stranger: dict[s
     assert asked(public, "PATCH", "/config", {"patch": {"note": "theirs"}}, **stranger)[0] == 200
 
 
-def test_who_is_on_this_machine_says_what_is_run(public: HttpServer) -> None:
+def test_callers_on_this_machine_can_name_a_program(public: HttpServer) -> None:
     status, answer = asked(public, "POST", "/sessions", {"prompt": "hello", "command": ["cat"]})
     assert (status, answer["text"]) == (200, "hello")

@@ -87,7 +87,7 @@ def bytes_read(person: Person) -> int:
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
-def test_a_torn_last_line_waits_and_is_read_once(person: Person, claude: Claude, log: Path, share: float) -> None:
+def test_an_incomplete_last_line_waits_and_is_read_once(person: Person, claude: Claude, log: Path, share: float) -> None:
     line = encoded(claude.prompt("the Größe of the 鷺 heron " * 20))
     cut = int(len(line) * share)
     with log.open("ab") as agent:
@@ -100,7 +100,7 @@ def test_a_torn_last_line_waits_and_is_read_once(person: Person, claude: Claude,
     assert archived(person) == undisturbed(person)
 
 
-def test_a_line_torn_inside_a_character_is_read_whole(person: Person, claude: Claude, log: Path) -> None:
+def test_a_line_cut_inside_a_character_is_read_completely(person: Person, claude: Claude, log: Path) -> None:
     line = encoded(claude.prompt("鷺"))
     cut = line.index("鷺".encode()) + 1
     with log.open("ab") as agent:
@@ -112,7 +112,7 @@ def test_a_line_torn_inside_a_character_is_read_whole(person: Person, claude: Cl
     assert texts(person)[-1] == "鷺"
 
 
-def test_a_whole_line_without_its_newline_is_read_at_once_and_not_again(person: Person, claude: Claude, log: Path) -> None:
+def test_a_complete_line_without_newline_is_read_at_once_and_only_once(person: Person, claude: Claude, log: Path) -> None:
     line = encoded(claude.prompt("no newline yet"))
     with log.open("ab") as agent:
         agent.write(line[:-1])
@@ -123,7 +123,7 @@ def test_a_whole_line_without_its_newline_is_read_at_once_and_not_again(person: 
     assert archived(person) == undisturbed(person)
 
 
-def test_a_torn_line_that_another_line_follows_is_a_problem_and_the_rest_goes_on(
+def test_an_incomplete_line_before_another_is_a_problem_and_reading_continues(
     person: Person, claude: Claude, log: Path
 ) -> None:
     torn, whole = encoded(claude.prompt("lost in a crash")), encoded(claude.prompt("after the crash"))
@@ -141,7 +141,7 @@ def test_a_torn_line_that_another_line_follows_is_a_problem_and_the_rest_goes_on
 # ---- a log that is no longer the one we knew
 
 
-def test_a_truncated_log_is_read_anew(person: Person, claude: Claude, log: Path) -> None:
+def test_a_truncated_log_is_read_from_its_start(person: Person, claude: Claude, log: Path) -> None:
     first, second, *_ = log.read_bytes().splitlines(keepends=True)
     with log.open("r+b") as agent:
         agent.truncate(len(first + second))
@@ -153,7 +153,7 @@ def test_a_truncated_log_is_read_anew(person: Person, claude: Claude, log: Path)
     assert found(person, "willow") == []
 
 
-def test_a_replaced_log_is_read_anew(person: Person, log: Path) -> None:
+def test_a_replaced_log_is_read_from_its_start(person: Person, log: Path) -> None:
     log.unlink()
     other = Claude(start=100)
     write(log, [other.prompt("where does the bittern nest"), other.says("nobody knows " * 500)])
@@ -197,7 +197,7 @@ def test_a_log_saved_again_unchanged_adds_nothing(person: Person, log: Path) -> 
     assert archived(person) == before
 
 
-def test_a_log_saved_again_and_grown_is_read_on(person: Person, claude: Claude, log: Path) -> None:
+def test_a_log_saved_again_with_more_lines_is_read_from_the_cursor(person: Person, claude: Claude, log: Path) -> None:
     line = encoded(claude.says("one more"))
     aside = log.with_suffix(".tmp")
     aside.write_bytes(log.read_bytes() + line)
@@ -232,7 +232,7 @@ def test_a_rollout_moved_to_the_archived_sessions_stays_one_session(person: Pers
     assert person.sync().bytes == 0
 
 
-def test_a_rollout_replaced_by_its_compressed_self_stays_one_session(person: Person, rollout: Path) -> None:
+def test_a_rollout_replaced_by_its_compressed_copy_stays_one_session(person: Person, rollout: Path) -> None:
     before = texts(person)
     packed = rollout.with_name(rollout.name + ".zst")
     packed.write_bytes(zstandard.compress(rollout.read_bytes()))
@@ -264,13 +264,13 @@ def test_a_session_copied_to_a_second_path_is_one_session(person: Person, claude
     assert len(found(person, "heron")) == 1
 
 
-def test_two_copies_of_a_session_are_not_read_in_turns(person: Person, claude: Claude, log: Path) -> None:
+def test_two_copies_of_a_session_are_not_read_alternately(person: Person, claude: Claude, log: Path) -> None:
     person.claude_log(claude.session, "-backup-app").write_bytes(log.read_bytes())
     person.sync()
     assert [person.sync().bytes for _ in range(3)] == [0, 0, 0]
 
 
-def test_a_rollout_beside_its_compressed_self_is_not_read_in_turns(person: Person, rollout: Path) -> None:
+def test_a_rollout_and_its_compressed_copy_are_not_read_alternately(person: Person, rollout: Path) -> None:
     rollout.with_name(rollout.name + ".zst").write_bytes(zstandard.compress(rollout.read_bytes()))
     person.sync()
     assert [person.sync().bytes for _ in range(3)] == [0, 0, 0]
@@ -278,7 +278,7 @@ def test_a_rollout_beside_its_compressed_self_is_not_read_in_turns(person: Perso
 
 
 @pytest.mark.parametrize("grows", ["original", "copy"])
-def test_whichever_copy_grows_is_the_session(person: Person, claude: Claude, log: Path, grows: str) -> None:
+def test_the_copy_that_grows_becomes_the_session(person: Person, claude: Claude, log: Path, grows: str) -> None:
     copy = person.claude_log(claude.session, "-backup-app")
     copy.write_bytes(log.read_bytes())
     person.sync()
@@ -293,7 +293,7 @@ def test_whichever_copy_grows_is_the_session(person: Person, claude: Claude, log
 # ---- what is kept
 
 
-def test_a_removed_log_leaves_its_session_behind(person: Person, log: Path) -> None:
+def test_the_session_of_a_removed_log_stays(person: Person, log: Path) -> None:
     before = texts(person)
     log.unlink()
     report = person.sync()
@@ -303,7 +303,7 @@ def test_a_removed_log_leaves_its_session_behind(person: Person, log: Path) -> N
     assert person.json("open", hit["id"])["data"]["content"]["text"] == "where does the heron nest"
 
 
-def test_a_removed_log_leaves_its_session_behind_even_when_everything_is_read_again(person: Person, log: Path) -> None:
+def test_the_session_of_a_removed_log_survives_a_rebuild_from_logs(person: Person, log: Path) -> None:
     other = Claude("22222222-2222-4222-8222-222222222222", start=50)
     write(person.claude_log(other.session), [other.prompt("still here")])
     person.sync()
@@ -333,7 +333,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_an_events_whole_content_comes_back_byte_for_byte(person: Person, claude: Claude, text: str) -> None:
+def test_the_complete_content_of_an_event_is_returned_byte_for_byte(person: Person, claude: Claude, text: str) -> None:
     arguments: dict[str, Any] = {"text": text, text[:40]: [text, 1, 2.5, None, True, {"deep": {"er": text}}]}
     write(person.claude_log(claude.session), [
         claude.prompt("go"), claude.says(text), claude.calls("Write", "c1", **arguments), claude.result("c1", text),
@@ -351,7 +351,7 @@ def test_an_events_whole_content_comes_back_byte_for_byte(person: Person, claude
 # ---- size
 
 
-def test_a_line_of_50_mb_passes_in_bounded_memory(person: Person, claude: Claude) -> None:
+def test_a_line_of_50_mb_is_read_in_bounded_memory(person: Person, claude: Claude) -> None:
     text = "needle " + "abcdefghij klmno pqrst 0123456789 " * (50 * MB // 34)
     write(person.claude_log(claude.session), [claude.prompt("before"), claude.says(text), claude.prompt("after")])
     alone = write(person.claude_log("33333333-3333-4333-8333-333333333333"), [Claude(start=9).prompt("small")])
@@ -362,7 +362,7 @@ def test_a_line_of_50_mb_passes_in_bounded_memory(person: Person, claude: Claude
     assert len(found(person, "needle")) == 1
 
 
-def test_memory_stays_bounded_whatever_the_size_of_a_log(person: Person) -> None:
+def test_memory_is_bounded_for_any_size_of_a_log(person: Person) -> None:
     """Events of 100 KB come faster than they are indexed: what waits must not add up to the log."""
     said = Claude()
     text = "abcdefghij klmno pqrst 0123456789 " * 3_000
@@ -383,7 +383,7 @@ def peak_mb(person: Person, *arguments: str) -> float:
     return int(inside(person, tell, *arguments).stderr) / 1024
 
 
-def test_a_line_beyond_all_measure_is_a_problem_and_other_logs_go_on(person: Person, claude: Claude, log: Path) -> None:
+def test_a_line_too_large_for_memory_is_a_problem_and_other_logs_are_read(person: Person, claude: Claude, log: Path) -> None:
     endless = person.claude_log("33333333-3333-4333-8333-333333333333")
     with endless.open("wb") as hole:
         hole.truncate(MAX_LINE + 2 * MB)
@@ -395,7 +395,7 @@ def test_a_line_beyond_all_measure_is_a_problem_and_other_logs_go_on(person: Per
     assert problem["path"] == str(endless)
 
 
-def test_a_line_beyond_all_measure_is_not_read_again_in_every_sync(person: Person) -> None:
+def test_a_line_too_large_for_memory_is_not_read_again_in_every_sync(person: Person) -> None:
     with person.claude_log("33333333-3333-4333-8333-333333333333").open("wb") as hole:
         hole.truncate(MAX_LINE + 2 * MB)
     person.sync()
@@ -414,7 +414,7 @@ def test_logs_are_never_written_to(person: Person, log: Path) -> None:
 # ---- what is read is what the cursor says
 
 
-def test_the_cursor_vouches_for_every_byte(person: Person, claude: Claude, log: Path) -> None:
+def test_the_cursor_covers_every_byte(person: Person, claude: Claude, log: Path) -> None:
     append(log, claude.prompt("more"))
     person.sync()
     reader = Reader(archive_path(person.realm))
@@ -426,7 +426,7 @@ def test_the_cursor_vouches_for_every_byte(person: Person, claude: Claude, log: 
     assert (covered["files"], covered["bytes"], covered["read"], covered["lines"]) == (1, size, size, 6)
 
 
-def test_a_session_that_moves_from_a_database_to_a_file_leaves_its_sub_agents_where_they_are(person: Person) -> None:
+def test_a_session_that_moves_from_a_database_to_a_file_keeps_its_sub_agents(person: Person) -> None:
     """OpenClaw writes a session that was reset to a file of its own; what it had others do stays in the database."""
     lay_out(FIXTURES / "openclaw/database", person.home)
     person.sync()
@@ -441,7 +441,7 @@ def test_a_session_that_moves_from_a_database_to_a_file_leaves_its_sub_agents_wh
     assert {session.native_id: session.event_count for session in sessions(person)} == {**before, parent: 1}
 
 
-def test_named_files_and_folders_are_read_wherever_they_lie(person: Person, tmp_path: Path) -> None:
+def test_named_files_and_folders_are_read_in_any_place(person: Person, tmp_path: Path) -> None:
     backup = tmp_path / "backup" / "2026"
     said = Claude()
     write(backup / "old.jsonl", [said.prompt("from a backup")])
@@ -453,7 +453,7 @@ def test_named_files_and_folders_are_read_wherever_they_lie(person: Person, tmp_
     assert len(found(person, "backup")) == 1
 
 
-def test_naming_a_file_that_is_not_there_is_an_error(person: Person) -> None:
+def test_naming_a_missing_file_is_an_error(person: Person) -> None:
     done = person.run("sync", str(person.home / "nowhere.jsonl"), check=False)
     assert done.returncode == 1
     assert done.stderr == f"! {person.home / 'nowhere.jsonl'}: no such file or folder\n"

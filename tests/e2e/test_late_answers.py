@@ -30,7 +30,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, st
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_person_gets_an_answer_and_a_program_the_deadline(late: tuple[Person, dict[str, str]], command: str) -> None:
+def test_people_get_a_late_answer_and_programs_a_deadline_error(late: tuple[Person, dict[str, str]], command: str) -> None:
     person, known = late
     arguments = command.format(**known).split(" ")
     shown = person.run(*arguments)
@@ -41,13 +41,13 @@ def test_a_person_gets_an_answer_and_a_program_the_deadline(late: tuple[Person, 
     assert "deadline" in json.dumps(json.loads(refused.stdout))
 
 
-def test_a_client_gets_the_deadline(late: tuple[Person, dict[str, str]]) -> None:
+def test_a_client_gets_a_deadline_error(late: tuple[Person, dict[str, str]]) -> None:
     person, _ = late
     with person.mcp() as client:
         assert client.call("search_sessions", query="hoopoe")["error"]["code"] == "deadline_exceeded"
 
 
-def test_a_turn_answers_a_person_late_and_a_program_with_the_deadline(late: tuple[Person, dict[str, str]]) -> None:
+def test_a_turn_gives_people_a_late_answer_and_programs_a_deadline_error(late: tuple[Person, dict[str, str]]) -> None:
     person, _ = late
     asked = ("run", "where does the hoopoe nest", "--runner", "recall")
     assert "hoopoe" in person.run(*asked).stdout

@@ -60,7 +60,7 @@ def test_an_invalid_message_is_the_only_one_lost(person: Person) -> None:
         assert len(found(rpc, "okapis")) == 5
 
 
-def test_settings_that_are_wrong_for_logs_do_not_matter_to_a_turn(person: Person) -> None:
+def test_a_turn_ignores_invalid_settings_about_logs(person: Person) -> None:
     person.state.mkdir(exist_ok=True)
     (person.state / "settings.toml").write_text('sources = ["nope"]\n')
     done = person.run("run", "numbats", "--command", "cat")

@@ -88,7 +88,7 @@ def echo(rpc: RawRpc, session: str, prompt: str) -> Any:
 # ---- files of lines
 
 
-def test_a_session_is_a_file_of_readable_lines(lines: RawRpc, folder: Path) -> None:
+def test_a_session_is_stored_as_readable_lines(lines: RawRpc, folder: Path) -> None:
     """M35."""
     session = create_deferred(lines, labels={"task": "review"})
     echo(lines, session, "Grüße")
@@ -100,7 +100,7 @@ def test_a_session_is_a_file_of_readable_lines(lines: RawRpc, folder: Path) -> N
     assert "Grüße" in file_of(folder, session).read_text("utf-8")
 
 
-def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: RawRpc, folder: Path) -> None:
+def test_all_databases_can_be_rebuilt_from_the_files(person: Person, lines: RawRpc, folder: Path) -> None:
     """M35: under a server that goes on, and for one that comes later; whatever is asked first."""
     kept, gone = create_deferred(lines, labels={"a": "1"}), create_deferred(lines)
     for session in (kept, gone):
@@ -124,7 +124,7 @@ def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: Raw
                 assert is_found(server, "wombat", kept) and is_found(server, "wombat", gone)
 
 
-def test_what_is_said_after_a_loss_is_found_too(lines: RawRpc, folder: Path) -> None:
+def test_turns_after_a_loss_are_found_too(lines: RawRpc, folder: Path) -> None:
     session = create_deferred(lines)
     for number in range(3):
         echo(lines, session, f"before {number}")
@@ -136,7 +136,7 @@ def test_what_is_said_after_a_loss_is_found_too(lines: RawRpc, folder: Path) -> 
     assert is_found(lines, "before", session)
 
 
-def test_nothing_is_missed_when_a_new_database_overtakes_the_old_count(lines: RawRpc, folder: Path) -> None:
+def test_no_commit_is_missed_when_a_new_database_passes_the_old_count(lines: RawRpc, folder: Path) -> None:
     """While another process writes the archive, more is committed than ever was before the loss."""
     words = [f"animal{number}" for number in range(8)]
     for word in words[:2]:
@@ -149,7 +149,7 @@ def test_nothing_is_missed_when_a_new_database_overtakes_the_old_count(lines: Ra
     assert [word for word, session in zip(words[2:], sessions, strict=True) if not is_found(lines, word, session)] == []
 
 
-def test_a_server_whose_database_was_deleted_still_holds_its_turns(
+def test_a_server_whose_database_was_deleted_keeps_its_turns(
     lines: RawRpc, other: RawRpc, folder: Path, agent: Agent
 ) -> None:
     """A turn that takes longer than a few looks of its heart is not taken for unwanted, here nor elsewhere."""
@@ -167,7 +167,7 @@ def test_a_server_whose_database_was_deleted_still_holds_its_turns(
         assert other.result("session/read", session_id=session)["is_active"] is False
 
 
-def test_what_one_process_commits_another_finds_at_once(lines: RawRpc, other: RawRpc) -> None:
+def test_a_commit_of_one_process_is_visible_to_others_at_once(lines: RawRpc, other: RawRpc) -> None:
     """Also while the one that committed it is still bringing it into the index."""
     session = create_deferred(lines)
     for number in range(25):
@@ -175,7 +175,7 @@ def test_what_one_process_commits_another_finds_at_once(lines: RawRpc, other: Ra
         assert is_found(other, f"animal{number}", session)
 
 
-def test_an_archive_that_was_deleted_comes_back(lines: RawRpc, folder: Path) -> None:
+def test_a_deleted_archive_is_rebuilt(lines: RawRpc, folder: Path) -> None:
     session = create_deferred(lines)
     echo(lines, session, "the wombat")
     assert is_found(lines, "wombat", session)
@@ -197,7 +197,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["with its database", "without"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_nothing_committed_is_lost_to_rubbish(
+def test_garbage_in_a_file_loses_no_committed_message(
     person: Person, lines: RawRpc, folder: Path, damage: Callable[[bytes], bytes], is_lost: bool
 ) -> None:
     session = create_deferred(lines)
@@ -216,7 +216,7 @@ def test_nothing_committed_is_lost_to_rubbish(
         assert is_found(later, "third", session)
 
 
-def test_of_a_file_that_was_cut_whole_turns_are_left(person: Person, lines: RawRpc, folder: Path) -> None:
+def test_a_truncated_file_keeps_its_complete_turns(person: Person, lines: RawRpc, folder: Path) -> None:
     """Its lines are the truth; what goes on behind them is found, and what was cut is not."""
     session = create_deferred(lines)
     for word in ("wombat", "numbat", "quokka"):
@@ -236,7 +236,7 @@ def test_of_a_file_that_was_cut_whole_turns_are_left(person: Person, lines: RawR
         ]
 
 
-def test_a_message_that_became_rubbish_costs_itself_only(person: Person, lines: RawRpc, folder: Path) -> None:
+def test_a_damaged_message_affects_only_itself(person: Person, lines: RawRpc, folder: Path) -> None:
     session = create_deferred(lines)
     for word in ("wombat", "numbat"):
         echo(lines, session, word)
@@ -253,7 +253,7 @@ def test_a_message_that_became_rubbish_costs_itself_only(person: Person, lines: 
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"rubbish\n"], ids=["empty", "zeros", "rubbish"])
-def test_a_file_that_says_nothing_any_more_is_written_anew(lines: RawRpc, folder: Path, content: bytes) -> None:
+def test_a_file_without_content_is_written_again(lines: RawRpc, folder: Path, content: bytes) -> None:
     """As a disk leaves it that lost its power: what the database knows is not given up for it."""
     session = create_deferred(lines)
     echo(lines, session, "first")
@@ -263,7 +263,7 @@ def test_a_file_that_says_nothing_any_more_is_written_anew(lines: RawRpc, folder
     assert said(lines, session) == ["first", "first", "second", "second"]
 
 
-def test_one_file_that_cannot_be_read_costs_its_session_only(person: Person, lines: RawRpc, folder: Path) -> None:
+def test_a_file_that_cannot_be_read_affects_only_its_session(person: Person, lines: RawRpc, folder: Path) -> None:
     session, odd = create_deferred(lines), create_deferred(lines)
     echo(lines, session, "first")
     file_of(folder, odd).unlink()
@@ -305,7 +305,7 @@ def refused_by_a_small_disk(person: Person, session: str, prompt: str, most: int
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
-def test_a_full_disk_costs_the_turn_and_nothing_else(person: Person, folder: Path, backend: str) -> None:
+def test_a_full_disk_only_fails_the_turn(person: Person, folder: Path, backend: str) -> None:
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as rpc:
         session = create_deferred(rpc)
         echo(rpc, session, "first")
@@ -319,7 +319,7 @@ def test_a_full_disk_costs_the_turn_and_nothing_else(person: Person, folder: Pat
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
-def test_a_server_on_a_full_disk_goes_on_when_there_is_room(person: Person, folder: Path, backend: str) -> None:
+def test_a_server_on_a_full_disk_continues_once_there_is_space(person: Person, folder: Path, backend: str) -> None:
     """Wherever in a turn the room ends: as it begins, as it is committed, or even as it is given up."""
     codes = set()
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as rpc:
@@ -341,7 +341,7 @@ def test_a_server_on_a_full_disk_goes_on_when_there_is_room(person: Person, fold
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
-def test_a_file_where_a_folder_should_be_is_named(person: Person, folder: Path, backend: str) -> None:
+def test_an_error_names_a_file_in_place_of_a_folder(person: Person, folder: Path, backend: str) -> None:
     person.run("realm", "create", REALM, "--realm-backend", backend)
     (folder / "live").write_text("in the way")
     refused = person.run("run", "x", "--command", "cat", "--realm", REALM, "--json", check=False)
@@ -370,7 +370,7 @@ def unwritable(folder: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
-def test_a_realm_that_may_not_be_written_says_so(person: Person, folder: Path, backend: str) -> None:
+def test_an_error_names_a_realm_that_cannot_be_written(person: Person, folder: Path, backend: str) -> None:
     session = person.json("run", "first", "--command", "cat", "--realm", REALM, "--realm-backend", backend)["session_id"]
     with unwritable(folder) as prefix:
         command = [*prefix, sys.executable, "-m", "recollect", "run", "x", "--resume", session, "--realm", REALM, "--json"]
@@ -383,7 +383,7 @@ def test_a_realm_that_may_not_be_written_says_so(person: Person, folder: Path, b
 # ---- in memory
 
 
-def test_a_realm_in_memory_leaves_its_manifest_and_nothing_else(person: Person, folder: Path, tmp_path: Path) -> None:
+def test_a_realm_in_memory_leaves_only_its_manifest(person: Person, folder: Path, tmp_path: Path) -> None:
     """M36, M28: gone with its process, however that ends."""
     passing = tmp_path / "tmp"
     passing.mkdir()
@@ -405,7 +405,7 @@ def test_a_realm_in_memory_leaves_its_manifest_and_nothing_else(person: Person, 
     assert b"wombat" not in b"".join(path.read_bytes() for path in person.state.rglob("*") if path.is_file())
 
 
-def test_of_an_archived_session_in_memory_a_frozen_view_is_left(person: Person, agent: Agent) -> None:
+def test_an_archived_session_in_memory_keeps_its_state_but_not_its_history(person: Person, agent: Agent) -> None:
     """M26."""
     with RawRpc(person, "--realm", REALM, "--realm-backend", "memory") as rpc:
         session = create_deferred(rpc, labels={"a": "1"})

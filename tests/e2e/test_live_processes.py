@@ -85,7 +85,7 @@ def test_a_turn_in_another_process_is_busy_too(person: Person, rpc: RawRpc, othe
     assert other.result("turn/start", session_id=session, prompt="now", command=["cat"])["turns"] == 2
 
 
-def test_of_eight_processes_one_runs_the_turn(person: Person, rpc: RawRpc, agent: Agent) -> None:
+def test_only_one_of_eight_processes_runs_the_turn(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """Seven are refused while the one that runs is still at it."""
     session = create_deferred(rpc, runner="command", command=agent.command)
     with ExitStack() as all_of_them:
@@ -114,7 +114,7 @@ def test_two_sessions_never_block_each_other(rpc: RawRpc, other: RawRpc, agent: 
     assert rpc.answer(first)["result"]["text"] == "begun\nslow"
 
 
-def test_nothing_of_a_turn_is_seen_before_its_end(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
+def test_no_message_of_a_turn_is_visible_before_its_end(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M19, M20, M22: who asks is answered while the turn runs, and sees what was there before it."""
     session = create_deferred(rpc)
     rpc.result("turn/start", session_id=session, prompt="before", command=["cat"])
@@ -149,7 +149,7 @@ def test_an_interrupt_from_another_process_ends_a_turn(rpc: RawRpc, other: RawRp
     assert other.result("turn/start", session_id=session, prompt="again", command=["cat"])["text"] == "again"
 
 
-def test_a_person_interrupts_by_the_command_line(person: Person, rpc: RawRpc, agent: Agent) -> None:
+def test_the_command_line_interrupts_a_turn(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """M10, M11."""
     session = create_deferred(rpc)
     idle = person.json("session", "interrupt", session, "--realm", REALM)
@@ -158,7 +158,7 @@ def test_a_person_interrupts_by_the_command_line(person: Person, rpc: RawRpc, ag
     assert (idle["interrupted"], rpc.answer(first)["error"]["code"]) == (False, CANCELLED)
 
 
-def test_who_runs_a_turn_by_the_command_line_is_told(person: Person, rpc: RawRpc, agent: Agent) -> None:
+def test_recollect_run_reports_an_interrupt_from_elsewhere(person: Person, rpc: RawRpc, agent: Agent) -> None:
     with running(person, "run", "go", "--command", " ".join(["cat", agent.command[-1]]), "--realm", REALM) as process:
         (row,) = until(lambda: rpc.result("session/list")["sessions"])
         until(lambda: rpc.result("session/read", session_id=row["session_id"])["is_active"])
@@ -168,7 +168,7 @@ def test_who_runs_a_turn_by_the_command_line_is_told(person: Person, rpc: RawRpc
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, None], ids=str)
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_who_runs_a_turn_and_leaves_interrupts_it(person: Person, rpc: RawRpc, tmp_path: Path, end: int | None) -> None:
+def test_ending_recollect_run_interrupts_its_turn(person: Person, rpc: RawRpc, tmp_path: Path, end: int | None) -> None:
     """By a signal, by closing the terminal, or by hearing no more of it: its program does not outlive it."""
     script = tmp_path / "agent"
     script.write_text(f"echo $$ > '{tmp_path}/pid'; while :; do echo tick; sleep 0.02; done")
@@ -202,7 +202,7 @@ def written(pids: Path, count: int) -> list[int]:
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_all_that_an_interrupted_turn_started_is_gone(rpc: RawRpc, other: RawRpc, tmp_path: Path, family: str) -> None:
+def test_an_interrupt_ends_all_processes_of_the_turn(rpc: RawRpc, other: RawRpc, tmp_path: Path, family: str) -> None:
     pids, session = tmp_path / "pids", create_deferred(rpc)
     script = f"cd '{tmp_path}'; echo $$ >> pids; {family}\nwhile [ ! -s pids ]; do :; done; echo begun; sleep 600"
     first = start_turn(rpc, session, command=["sh", "-c", script])
@@ -217,7 +217,7 @@ def test_all_that_an_interrupted_turn_started_is_gone(rpc: RawRpc, other: RawRpc
 # ---- archiving
 
 
-def test_an_archive_during_a_turn_is_a_verdict_at_once(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
+def test_archiving_during_a_turn_is_committed_at_once(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
     """M23..M26: then the turn is cancelled, and its caller is told."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
@@ -233,7 +233,7 @@ def test_an_archive_during_a_turn_is_a_verdict_at_once(rpc: RawRpc, other: RawRp
     assert roles(other, session) == ["user", "assistant", "system_notice"]
 
 
-def test_of_eight_processes_one_archives(person: Person, rpc: RawRpc) -> None:
+def test_only_one_of_eight_processes_archives(person: Person, rpc: RawRpc) -> None:
     session = create_deferred(rpc)
     with ExitStack() as all_of_them:
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
@@ -265,9 +265,7 @@ def archived_by_one_that_dies(person: Person, backend: str, session: str, where:
     assert subprocess.run(command, env=person.env, check=False).returncode == -signal.SIGKILL
 
 
-def test_a_kill_between_verdict_and_retiring_never_resurrects(
-    person: Person, rpc: RawRpc, backend: str, agent: Agent
-) -> None:
+def test_a_kill_during_archiving_never_revives_the_session(person: Person, rpc: RawRpc, backend: str, agent: Agent) -> None:
     """M27, M28: the turn that ran is cancelled by the process that runs it; history stays, for those who come later too."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
@@ -283,7 +281,7 @@ def test_a_kill_between_verdict_and_retiring_never_resurrects(
 
 @pytest.mark.parametrize("backend", ["jsonl"], indirect=True)
 @pytest.mark.parametrize("end", ["by itself", "because somebody looked"])
-def test_a_verdict_in_a_file_is_never_written_over(
+def test_an_archived_mark_in_a_file_is_never_overwritten(
     person: Person, rpc: RawRpc, other: RawRpc, backend: str, agent: Agent, end: str
 ) -> None:
     """Killed after the file has the verdict and before the database has: however the turn ends then, it does not undo it."""
@@ -310,7 +308,7 @@ def kill(rpc: RawRpc) -> None:
     assert rpc.end() == -signal.SIGKILL
 
 
-def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, other: RawRpc, tmp_path: Path) -> None:
+def test_a_turn_whose_process_was_killed_is_closed_as_crashed(person: Person, other: RawRpc, tmp_path: Path) -> None:
     """What it was about to say is not kept, its program is ended, and the session goes on at once."""
     dying = RawRpc(person, "--realm", REALM)
     session, pids = create_deferred(dying), tmp_path / "pids"
@@ -329,7 +327,7 @@ def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, ot
     until(lambda: not any(map(is_alive, started)), GONE_S)
 
 
-def test_a_short_command_ends_what_a_crash_left_behind(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
+def test_any_command_ends_processes_that_a_crash_left_running(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     """Also what does not want to end: nobody else would do it later."""
     pid, session = tmp_path / "pid", create_deferred(rpc)
     dying = RawRpc(person, "--realm", REALM)
@@ -341,7 +339,7 @@ def test_a_short_command_ends_what_a_crash_left_behind(person: Person, rpc: RawR
     assert not is_alive(int(pid.read_text()))
 
 
-def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agent: Agent) -> None:
+def test_a_hanging_process_loses_its_turn(person: Person, other: RawRpc, agent: Agent) -> None:
     """It is stopped, so its heart does not beat; what it says when it goes on is not kept, and it is told so."""
     with RawRpc(person, "--realm", REALM) as hanging:
         session = create_deferred(hanging)
@@ -364,7 +362,7 @@ def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agen
 
 
 @pytest.mark.parametrize("end", ["its client goes away", "SIGTERM"])
-def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, agent: Agent, end: str) -> None:
+def test_an_ending_server_interrupts_its_turns(person: Person, other: RawRpc, agent: Agent, end: str) -> None:
     """That is no crash."""
     ending = RawRpc(person, "--realm", REALM)
     session = create_deferred(ending)
@@ -377,7 +375,7 @@ def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, 
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_what_was_asked_before_the_input_was_closed_is_answered(person: Person, rpc: RawRpc, agent: Agent) -> None:
+def test_requests_before_the_end_of_input_are_answered(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """`echo … | recollect rpc`: to have no more questions is not to have no more interest in answers."""
     asked = {"prompt": "go", "command": agent.command}
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/create", "params": asked}) + "\n"
@@ -395,7 +393,7 @@ def test_what_was_asked_before_the_input_was_closed_is_answered(person: Person, 
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_a_server_for_agents_that_is_ended_interrupts_its_turns(person: Person, rpc: RawRpc, agent: Agent) -> None:
+def test_an_ending_mcp_server_interrupts_its_turns(person: Person, rpc: RawRpc, agent: Agent) -> None:
     with person.mcp("--no-sync", "--realm", REALM, **COMMANDS_OVER_MCP) as mcp:
         call = {"name": "meerkat_create_session", "arguments": {"prompt": "go", "command": agent.command}}
         mcp.say(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
@@ -432,7 +430,7 @@ def clock(person: Person, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("jump", [YEAR, -YEAR])
-def test_leases_survive_a_clock_that_jumps(
+def test_leases_survive_a_jump_of_the_clock(
     person: Person, clock: Path, rpc: RawRpc, other: RawRpc, agent: Agent, jump: int
 ) -> None:
     session = create_deferred(rpc)
@@ -454,7 +452,7 @@ def test_leases_survive_a_clock_that_jumps(
     assert contents == ["before", "before", "go", "begun\nafter", "back", "back"]
 
 
-def test_what_is_said_under_a_wrong_clock_is_found(person: Person, clock: Path, rpc: RawRpc) -> None:
+def test_turns_under_a_wrong_clock_are_found(person: Person, clock: Path, rpc: RawRpc) -> None:
     for shift, word in ((0, "aardvark"), (-YEAR, "bandicoot"), (YEAR, "capybara")):
         clock.write_text(str(shift))
         session = rpc.result("session/create", prompt=f"of the {word}", command=["cat"])["session_id"]

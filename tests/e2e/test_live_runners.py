@@ -80,7 +80,7 @@ def test_a_program_that_floods_is_throttled(rpc: RawRpc, session: str, tmp_path:
     assert roles == ["user", "assistant", "system_notice"]
 
 
-def test_only_the_end_of_a_flood_on_stderr_is_kept(rpc: RawRpc, session: str) -> None:
+def test_only_the_end_of_a_long_stderr_is_stored(rpc: RawRpc, session: str) -> None:
     error = refused(rpc, session, sh("yes complaint | head -c 200000000 >&2; echo last words >&2; exit 3"))
     assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, 3)
     assert error["message"].endswith("last words")

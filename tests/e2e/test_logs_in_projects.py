@@ -70,7 +70,7 @@ def rows(person: Person) -> dict[str, Any]:
     return {row["source"]: row for row in person.json("sources")}
 
 
-def test_one_sync_finds_them_in_a_folder_that_it_has_just_learnt_of(person: Person, project: Path) -> None:
+def test_one_sync_finds_logs_in_a_folder_that_it_has_just_discovered(person: Person, project: Path) -> None:
     worked_in(person, project)
     aider(project)
     specstory(project)
@@ -80,7 +80,7 @@ def test_one_sync_finds_them_in_a_folder_that_it_has_just_learnt_of(person: Pers
     assert person.json("sync")["events"] == 0
 
 
-def test_they_are_found_at_the_root_of_the_repository(person: Person, project: Path) -> None:
+def test_logs_are_found_at_the_root_of_the_repository(person: Person, project: Path) -> None:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / "src").mkdir()
     worked_in(person, project / "src")
@@ -89,7 +89,7 @@ def test_they_are_found_at_the_root_of_the_repository(person: Person, project: P
     assert found(person, "bittern") == 1
 
 
-def test_they_are_found_below_the_folders_of_the_settings(person: Person, tmp_path: Path) -> None:
+def test_logs_are_found_below_project_folders(person: Person, tmp_path: Path) -> None:
     deep = tmp_path / "code" / "group" / "ferry"
     deep.mkdir(parents=True)
     specstory(deep)
@@ -103,7 +103,7 @@ def test_they_are_found_below_the_folders_of_the_settings(person: Person, tmp_pa
     assert [found(person, word) for word in ("dunlins", "corncrake", "bittern")] == [1, 1, 0]
 
 
-def test_the_table_counts_them(person: Person, project: Path, tmp_path: Path) -> None:
+def test_the_sources_command_counts_logs_in_projects(person: Person, project: Path, tmp_path: Path) -> None:
     worked_in(person, project)
     aider(project)
     crush(project)
@@ -124,7 +124,7 @@ def test_the_table_counts_them(person: Person, project: Path, tmp_path: Path) ->
     assert "<project>/.aider.chat.history.md in 1 project" in line
 
 
-def test_a_folder_of_the_settings_that_is_a_link_to_itself_ends(person: Person, project: Path) -> None:
+def test_a_project_folder_that_links_to_itself_does_not_hang(person: Person, project: Path) -> None:
     (project / "again").symlink_to(project)
     aider(project)
     person.state.mkdir()

@@ -13,7 +13,7 @@ MADE_UP = ("foldervole", "volefolder", "harbourcrane", "craneharbour", "greasecr
 
 
 @pytest.mark.parametrize("mode", ["vector", "text", "both"])
-def test_a_made_up_word_finds_nothing_through_its_parts(person: Person, mode: str) -> None:
+def test_an_invented_word_finds_nothing_through_its_parts(person: Person, mode: str) -> None:
     for number, (asked, said) in enumerate((WORK, OTHER)):
         log = Claude(f"{number:08x}-5e55-4a1c-8b0d-00000000000a", start=number * 60)
         write(person.claude_log(log.session), [log.prompt(asked), log.says(said)])

@@ -131,7 +131,7 @@ def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Told
     return {"expected revision": revision, **talk(person, server, calls(person), folder)}
 
 
-def test_a_client_connects_and_learns_whom_it_talks_to(told: Told) -> None:
+def test_a_client_connects_and_gets_the_servers_name(told: Told) -> None:
     assert (told["server"]["name"], told["server"]["version"]) == ("recollect", __version__)
     assert told["revision"] == told["expected revision"]
 
@@ -166,7 +166,7 @@ def body(result: Any) -> Any:
     return json.loads(result["content"][0]["text"])
 
 
-def test_a_client_gets_the_same_as_everybody_else(told: Told, person: Person) -> None:
+def test_a_client_gets_the_same_answers_as_other_surfaces(told: Told, person: Person) -> None:
     with person.mcp() as client:
         for (name, given), result in zip(calls(person), told["results"], strict=True):
             expected = body(client.request("tools/call", {"name": name, "arguments": given})["result"])
@@ -178,7 +178,7 @@ def test_a_client_gets_the_same_as_everybody_else(told: Told, person: Person) ->
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_that_wants_to_see_progress_sees_it(person: Person, server: Server, mode: str) -> None:
+def test_a_client_with_a_progress_token_gets_progress(person: Person, server: Server, mode: str) -> None:
     seen: list[float] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:

@@ -105,12 +105,12 @@ def checks(suites: Suites, server: HttpServer, tmp_path_factory: pytest.TempPath
     return {key: status for key, status in found.items() if not key[0].startswith(EXTENSIONS)}
 
 
-def test_every_check_passes_that_we_can_be_held_to(checks: dict[Failure, str]) -> None:
+def test_every_applicable_conformance_check_passes(checks: dict[Failure, str]) -> None:
     failed = {key for key, status in checks.items() if status in ("FAILURE", "WARNING")}
     assert failed - FIXTURES - NOT_OFFERED == set()
 
 
-def test_no_check_is_excused_that_passes(checks: dict[Failure, str]) -> None:
+def test_no_passing_check_is_in_the_list_of_exceptions(checks: dict[Failure, str]) -> None:
     passed = {key for key, status in checks.items() if status not in ("FAILURE", "WARNING")}
     assert (FIXTURES | NOT_OFFERED) & passed == set()
     assert checks.keys() >= (FIXTURES | NOT_OFFERED)
@@ -121,7 +121,7 @@ def test_no_check_is_excused_that_passes(checks: dict[Failure, str]) -> None:
     ["server-initialize", "server-session-lifecycle", "ping", "tools-list", "prompts-list", "server-stateless", "caching",
      "dns-rebinding-protection", "http-header-validation", "server-sse-multiple-streams"],
 )  # fmt: skip
-def test_what_matters_was_checked(checks: dict[Failure, str], scenario: str) -> None:
+def test_the_important_checks_were_run(checks: dict[Failure, str], scenario: str) -> None:
     assert [status for (name, _), status in checks.items() if name == scenario and status == "SUCCESS"]
 
 
@@ -156,7 +156,7 @@ def inspect(
     return run
 
 
-def test_the_inspector_lists_the_tools_and_finds_no_fault_with_them(inspect: Any) -> None:
+def test_the_inspector_lists_the_tools_without_errors(inspect: Any) -> None:
     listed = inspect("--method", "tools/list", "--strict")
     assert [tool["name"] for tool in listed["tools"]] == [*TOOLS]
 

@@ -95,7 +95,7 @@ def test_a_handshake_that_fails_opens_no_session(server: HttpServer) -> None:
     assert (status, headers["mcp-session-id"]) == (400, None)
 
 
-def test_a_session_that_there_is_not_is_not_found(server: HttpServer) -> None:
+def test_an_unknown_session_is_not_found(server: HttpServer) -> None:
     for session in ("00000000-0000-4000-8000-000000000000", "nonsense", ""):
         status, _, answer = post(server, request("ping"), mcp_session_id=session)
         assert (status, answer["id"]) == (404, 1)
@@ -110,11 +110,11 @@ def test_a_session_ends_once(server: HttpServer) -> None:
     assert server.ask("DELETE", "/mcp")[0] == 404
 
 
-def test_who_wants_no_session_needs_none(server: HttpServer) -> None:
+def test_requests_without_a_session_are_answered(server: HttpServer) -> None:
     assert post(server, request("ping"))[2] == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
-def test_an_unknown_method_is_an_error_and_no_missing_session(server: HttpServer) -> None:
+def test_an_unknown_method_is_not_reported_as_a_missing_session(server: HttpServer) -> None:
     """404 would make a client of the earlier eras begin a new session."""
     session = opened(server)
     for method, code in (("resources/list", -32601), ("tools/call", -32602)):
@@ -125,7 +125,7 @@ def test_an_unknown_method_is_an_error_and_no_missing_session(server: HttpServer
 # ---- messages
 
 
-def test_a_message_that_wants_no_answer_gets_none(server: HttpServer) -> None:
+def test_notifications_get_no_answer(server: HttpServer) -> None:
     session = opened(server)
     for message in (
         notification("notifications/initialized"),
@@ -148,12 +148,12 @@ def test_batches_are_refused(server: HttpServer) -> None:
 @pytest.mark.parametrize(
     ("body", "code"), [(b"{", -32700), (b"", -32600), (b"\xff", -32700), (b"5", -32600), (b'{"id":1}', -32600)]
 )
-def test_what_is_no_message_is_refused(server: HttpServer, body: bytes, code: int) -> None:
+def test_invalid_messages_are_refused(server: HttpServer, body: bytes, code: int) -> None:
     status, _, answer = post(server, body)
     assert (status, answer["error"]["code"]) == (400, code)
 
 
-def test_nothing_is_sent_unasked(server: HttpServer) -> None:
+def test_the_server_sends_nothing_unrequested(server: HttpServer) -> None:
     """A stream for what the server might say by itself is not offered: it says nothing."""
     for method in ("GET", "PUT", "PATCH", "OPTIONS"):
         with server.response(method, "/mcp", headers={"accept": "text/event-stream"}) as response:
@@ -164,7 +164,7 @@ def test_nothing_is_sent_unasked(server: HttpServer) -> None:
 # ---- progress
 
 
-def test_who_wants_to_hear_of_progress_does(server: HttpServer) -> None:
+def test_a_call_with_a_progress_token_gets_progress(server: HttpServer) -> None:
     session = opened(server)
     arguments = {"prompt": "hello", "command": ["cat"]}
     call = request("tools/call", name="meerkat_create_session", arguments=arguments, _meta={"progressToken": "p"})
@@ -183,7 +183,7 @@ def test_who_wants_to_hear_of_progress_does(server: HttpServer) -> None:
 @pytest.mark.parametrize(
     ("accept", "meta"), [("application/json", {"progressToken": 1}), (BOTH, {}), (BOTH, {"progressToken": None})]
 )
-def test_who_does_not_is_answered_at_once(server: HttpServer, accept: str, meta: Message) -> None:
+def test_a_call_without_a_progress_token_gets_only_its_answer(server: HttpServer, accept: str, meta: Message) -> None:
     call = request("tools/call", name="meerkat_list", arguments={}, _meta=meta)
     status, headers, answer = post(server, call, accept=accept)
     assert (status, headers["content-type"]) == (200, "application/json")
@@ -194,14 +194,14 @@ def test_who_does_not_is_answered_at_once(server: HttpServer, accept: str, meta:
 
 
 @pytest.mark.parametrize("version", ["2099-01-01", "1", "nonsense"])
-def test_a_revision_of_nobody_is_refused(server: HttpServer, version: str) -> None:
+def test_an_unknown_revision_is_refused(server: HttpServer, version: str) -> None:
     status, _, answer = post(server, request("ping"), mcp_protocol_version=version)
     assert (status, answer["error"]["code"]) == (400, UNSUPPORTED)
     assert answer["error"]["data"]["requested"] == version
     assert {NEWEST, *EARLIER} == set(answer["error"]["data"]["supported"])
 
 
-def test_headers_of_the_later_era_say_what_the_body_does(server: HttpServer) -> None:
+def test_headers_of_the_later_era_must_agree_with_the_body(server: HttpServer) -> None:
     message, headers = modern("tools/call", name="meerkat_list", arguments={})
     status, told, answer = post(server, message, **headers)
     assert (status, answer["result"]["resultType"], told["mcp-session-id"]) == (200, "complete", None)
@@ -234,7 +234,7 @@ def test_errors_of_the_later_era_have_a_status(server: HttpServer) -> None:
         assert (status, answer["error"]["code"]) == expected
 
 
-def test_the_later_era_knows_no_sessions(server: HttpServer) -> None:
+def test_the_later_era_has_no_sessions(server: HttpServer) -> None:
     message, headers = modern("tools/list")
     assert post(server, message, **headers, mcp_session_id="nonsense")[0] == 200
 
@@ -306,7 +306,7 @@ def is_interrupted(server: HttpServer, arguments: Message, pid: int) -> None:
 
 @pytest.mark.parametrize("meta", [{}, {"progressToken": 1}], ids=["answered at once", "with progress"])
 @pytest.mark.parametrize("identity", [7, "seven"])
-def test_a_call_is_cancelled_by_whoever_made_it(
+def test_a_call_can_be_cancelled_in_its_session(
     server: HttpServer, agent: Agent, meta: Message, identity: int | str
 ) -> None:
     session, arguments = opened(server), turn(server, agent)
@@ -320,7 +320,7 @@ def test_a_call_is_cancelled_by_whoever_made_it(
     assert b'"error"' not in content
 
 
-def test_a_call_is_cancelled_by_nobody_else(server: HttpServer, agent: Agent) -> None:
+def test_a_call_cannot_be_cancelled_from_another_session(server: HttpServer, agent: Agent) -> None:
     session, other, arguments = opened(server), opened(server), turn(server, agent)
     message = request("tools/call", 7, name="meerkat_start_turn", arguments=arguments)
     call = Call(server, agent, message, mcp_session_id=session)
@@ -331,7 +331,7 @@ def test_a_call_is_cancelled_by_nobody_else(server: HttpServer, agent: Agent) ->
     assert json.loads(call.response()[1])["result"]["structuredContent"]["stop_reason"] == "end_turn"
 
 
-def test_a_session_that_ends_takes_its_calls_with_it(server: HttpServer, agent: Agent) -> None:
+def test_ending_a_session_cancels_its_calls(server: HttpServer, agent: Agent) -> None:
     session, arguments = opened(server), turn(server, agent)
     message = request("tools/call", 7, name="meerkat_start_turn", arguments=arguments)
     call = Call(server, agent, message, mcp_session_id=session)
@@ -341,7 +341,7 @@ def test_a_session_that_ends_takes_its_calls_with_it(server: HttpServer, agent: 
 
 
 @pytest.mark.parametrize("meta", [{}, {"progressToken": 1}], ids=["answered at once", "with progress"])
-def test_hanging_up_cancels_a_call_of_the_later_era(server: HttpServer, agent: Agent, meta: Message) -> None:
+def test_disconnecting_cancels_a_call_of_the_later_era(server: HttpServer, agent: Agent, meta: Message) -> None:
     arguments = turn(server, agent)
     message, headers = modern("tools/call", name="meerkat_start_turn", arguments=arguments, _meta=meta)
     call = Call(server, agent, message, **headers)
@@ -351,7 +351,7 @@ def test_hanging_up_cancels_a_call_of_the_later_era(server: HttpServer, agent: A
 
 @pytest.mark.parametrize("meta", [{}, {"progressToken": 1}], ids=["answered at once", "with progress"])
 @pytest.mark.parametrize("has_session", [True, False], ids=["a session", "no session"])
-def test_hanging_up_cancels_no_call_of_the_earlier_eras(
+def test_disconnecting_cancels_no_call_of_the_earlier_eras(
     server: HttpServer, agent: Agent, meta: Message, has_session: bool
 ) -> None:
     arguments = turn(server, agent)

@@ -79,7 +79,7 @@ def goes_on(client: RawMcp) -> bool:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-def test_a_client_is_served_in_the_revision_it_asks_for(person: Person, version: str) -> None:
+def test_a_client_gets_the_revision_that_it_requests(person: Person, version: str) -> None:
     with person.mcp() as client:
         hello = initialize(client, version)
         assert hello["protocolVersion"] == version
@@ -100,7 +100,7 @@ def test_an_unknown_revision_is_answered_with_the_newest(server: RawMcp, version
     assert initialize(server, version)["protocolVersion"] == "2025-11-25"
 
 
-def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
+def test_every_tool_has_a_description_schemas_and_hints(server: RawMcp) -> None:
     tools = server.request("tools/list")["result"]["tools"]
     assert tuple(tool["name"] for tool in tools) == TOOLS
     for tool in tools:
@@ -113,12 +113,12 @@ def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
         assert tool["annotations"]["openWorldHint"] is (tool["name"] in RUNNING)
 
 
-def test_all_tools_together_leave_a_model_room_to_think(server: RawMcp) -> None:
+def test_all_tool_descriptions_together_stay_within_their_budget(server: RawMcp) -> None:
     tools = server.request("tools/list")["result"]["tools"]
     assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":"))) // TOKEN < 6_000
 
 
-def test_an_answer_is_the_same_as_text_and_as_structure(server: RawMcp) -> None:
+def test_an_answer_is_the_same_as_text_and_as_structured_content(server: RawMcp) -> None:
     result = server.request("tools/call", search())["result"]
     (block,) = result["content"]
     assert block["type"] == "text"
@@ -149,7 +149,7 @@ def test_only_the_chosen_toolsets_are_offered(person: Person) -> None:
 # ---- from 2026-07-28 on
 
 
-def test_discovery_tells_revisions_capabilities_and_instructions(server: RawMcp) -> None:
+def test_discovery_returns_revisions_capabilities_and_instructions(server: RawMcp) -> None:
     result = server.request("server/discover", stateless())["result"]
     validate_server_result("server/discover", STATELESS, result)
     assert {STATELESS, *HANDSHAKE} >= set(result["supportedVersions"]) >= {STATELESS}
@@ -179,19 +179,19 @@ def test_tools_are_called_without_a_handshake(person: Person) -> None:
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
 @pytest.mark.parametrize("version", ["2099-01-01", "2025-11-25", "nonsense"])
-def test_a_request_in_an_unsupported_revision_is_told_the_supported_ones(server: RawMcp, method: str, version: str) -> None:
+def test_the_error_for_an_unsupported_revision_lists_the_supported_ones(server: RawMcp, method: str, version: str) -> None:
     error = server.request(method, stateless(version, **search()))["error"]
     assert error["code"] == UNSUPPORTED_VERSION
     assert error["data"] == {"supported": [STATELESS], "requested": version}
 
 
 @pytest.mark.parametrize("version", [None, 5, [], {}])
-def test_a_revision_that_is_no_text_is_refused(server: RawMcp, version: Any) -> None:
+def test_a_revision_that_is_not_a_string_is_refused(server: RawMcp, version: Any) -> None:
     assert server.request("tools/list", stateless(version))["error"]["code"] in {UNSUPPORTED_VERSION, INVALID_PARAMS}
     assert goes_on(server)
 
 
-def test_both_eras_may_be_spoken_to_one_server(server: RawMcp) -> None:
+def test_one_server_serves_both_eras(server: RawMcp) -> None:
     assert "resultType" in server.request("tools/list", stateless())["result"]
     initialize(server)
     assert "resultType" not in server.request("tools/list")["result"]
@@ -221,7 +221,7 @@ def test_without_a_token_there_is_no_progress(server: RawMcp) -> None:
     assert server.hear()["id"] == "quiet"
 
 
-def test_a_cancelled_call_is_not_answered_and_the_server_goes_on(person: Person) -> None:
+def test_a_cancelled_call_is_not_answered_and_the_server_continues(person: Person) -> None:
     slow = {"name": "open", "arguments": {"id": f"event:{events(person)[-1].id.hex()}"}}
     messages = [
         {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": slow},
@@ -258,7 +258,7 @@ def test_quick_answers_do_not_wait_for_slow_ones(person: Person, server: RawMcp)
 
 
 @pytest.mark.parametrize("request_id", ["never asked", 99, None, 1.5, [1], {"a": 1}, True])
-def test_cancelling_what_does_not_run_does_nothing(server: RawMcp, request_id: Any) -> None:
+def test_cancelling_a_call_that_does_not_run_does_nothing(server: RawMcp, request_id: Any) -> None:
     params = {"requestId": request_id}
     server.say(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
     assert goes_on(server)
@@ -293,7 +293,7 @@ NOT_MESSAGES: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize(("line", "code"), NOT_MESSAGES.values(), ids=NOT_MESSAGES)
-def test_a_message_that_is_none_is_refused_and_the_server_goes_on(server: RawMcp, line: bytes, code: int) -> None:
+def test_an_invalid_message_is_refused_and_the_server_continues(server: RawMcp, line: bytes, code: int) -> None:
     server.say(line)
     refused = server.hear()
     assert refused["jsonrpc"] == "2.0"
@@ -318,7 +318,7 @@ def test_a_message_that_is_none_is_refused_and_the_server_goes_on(server: RawMcp
         b'{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}',
     ],
 )
-def test_what_wants_no_answer_gets_none(server: RawMcp, line: bytes) -> None:
+def test_messages_without_an_id_get_no_answer(server: RawMcp, line: bytes) -> None:
     server.say(line + b'\n{"jsonrpc": "2.0", "id": "next", "method": "ping"}')
     assert server.hear()["id"] == "next"
 
@@ -343,7 +343,7 @@ def test_a_call_without_a_name_is_an_error_of_the_protocol(server: RawMcp) -> No
 
 @pytest.mark.parametrize("tool", HISTORY)
 @pytest.mark.parametrize("arguments", [[], "query", 5, True, {"nonsense": 1}, {"query": 10**30}, {"query": ["x"]}, None])
-def test_arguments_of_any_kind_get_our_own_envelope(server: RawMcp, tool: str, arguments: Any) -> None:
+def test_arguments_of_any_type_get_the_familys_envelope(server: RawMcp, tool: str, arguments: Any) -> None:
     result = server.request("tools/call", {"name": tool, "arguments": arguments})["result"]
     envelope = result["structuredContent"]
     assert envelope["schema_version"] == "moraine.mcp.error.v1"
@@ -399,7 +399,7 @@ def test_a_call_that_runs_when_input_ends_is_still_answered(person: Person) -> N
     assert json.loads(done.stdout)["result"]["structuredContent"]["data"]["result_count"] == 1
 
 
-def test_a_client_that_is_gone_ends_the_server_quietly(person: Person) -> None:
+def test_a_server_ends_quietly_when_its_client_is_gone(person: Person) -> None:
     command = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=person.env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
@@ -410,7 +410,7 @@ def test_a_client_that_is_gone_ends_the_server_quietly(person: Person) -> None:
         assert b"Traceback" not in process.stderr.read()
 
 
-def test_nothing_but_messages_is_written_to_standard_output(person: Person) -> None:
+def test_only_messages_are_written_to_standard_output(person: Person) -> None:
     lines = [line for line, _ in NOT_MESSAGES.values() if not line.startswith(b"[[")]
     calls = [
         json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}).encode()
@@ -425,7 +425,7 @@ def test_nothing_but_messages_is_written_to_standard_output(person: Person) -> N
     assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
 
 
-def test_nothing_heavy_is_loaded_before_it_is_needed(person: Person) -> None:
+def test_heavy_modules_are_loaded_only_when_needed(person: Person) -> None:
     """Meaning needs numbers; what looks like an identifier has none."""
     listing = {"name": "list_sessions", "arguments": {}}
     calls = [("tools/list", {}), ("tools/call", search("BOAT_1")), ("tools/call", listing)]

@@ -41,17 +41,17 @@ def texts(person: Person, *query: str) -> list[str]:
     ("question", "prompt"),
     [("car engine", "The automobile motor is broken"), ("remove old files", "delete legacy documents")],
 )
-def test_what_was_said_in_other_words_is_found(person: Person, question: str, prompt: str) -> None:
+def test_an_event_is_found_by_other_words_with_the_same_meaning(person: Person, question: str, prompt: str) -> None:
     assert not {*question.split()} & {*prompt.lower().split()}
     assert texts(person, question) == [prompt]
 
 
 @pytest.mark.parametrize("question", ["banana bread recipe", "opera singer", "xyzzyplugh", "quantum lattice", "🦆"])
-def test_a_question_that_nothing_answers_finds_nothing(person: Person, question: str) -> None:
+def test_a_question_without_an_answer_finds_nothing(person: Person, question: str) -> None:
     assert texts(person, question) == []
 
 
-def test_a_word_that_is_found_is_not_joined_by_what_merely_sounds_like_it(person: Person) -> None:
+def test_a_hit_by_word_is_not_joined_by_vaguely_similar_events(person: Person) -> None:
     assert texts(person, "quail") == ["look for a quail"]
 
 
@@ -61,12 +61,12 @@ def test_identifiers_and_quotations_match_by_text_only(person: Person, question:
 
 
 @pytest.mark.parametrize("question", ["motorvole", "documentfrog", "motorvole documentfrog"])
-def test_a_made_up_compound_does_not_match_through_its_parts(person: Person, question: str) -> None:
+def test_an_invented_compound_does_not_match_through_its_parts(person: Person, question: str) -> None:
     """The model knows `motor`, and `motor` is in the archive; nobody ever wrote `motorvole`."""
     assert texts(person, question) == []
 
 
-def test_a_compound_that_somebody_wrote_finds_what_means_the_same(person: Person) -> None:
+def test_a_compound_from_the_archive_finds_events_with_its_meaning(person: Person) -> None:
     assert texts(person, "carburetor") == ["Replace the carburetor first."]
 
 
@@ -76,7 +76,7 @@ def test_the_parts_of_a_score_add_up_to_it(person: Person) -> None:
         assert {"words", "meaning", "said"} <= hit["why"].keys() or hit["event"]["type"] != "user_input"
 
 
-def test_the_setting_decides_by_what_is_searched(person: Person) -> None:
+def test_the_setting_search_mode_decides_between_words_and_meaning(person: Person) -> None:
     settings = person.state / "settings.toml"
     found = {}
     try:
@@ -90,7 +90,7 @@ def test_the_setting_decides_by_what_is_searched(person: Person) -> None:
     assert found["both"] == (["The automobile motor is broken"], ["Replace the carburetor first."])
 
 
-def test_a_scope_holds_for_meaning_too(person: Person) -> None:
+def test_filters_hold_for_search_by_meaning_too(person: Person) -> None:
     (hit,) = hits(person, "car engine")
     assert texts(person, "car engine", "--within", hit["open"]["turn_id"]) == ["The automobile motor is broken"]
     assert texts(person, "remove old files", "--within", hit["open"]["turn_id"]) == []

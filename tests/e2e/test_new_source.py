@@ -43,7 +43,7 @@ def make(project: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize(("kind", "container"), [("lines", "JSONL"), ("document", "JSON"), ("database", "SQLite")])
-def test_a_new_source_is_started_by_one_command_and_passes_every_contract(project: Path, kind: str, container: str) -> None:
+def test_one_command_starts_a_new_source_that_passes_every_contract(project: Path, kind: str, container: str) -> None:
     started = run(project, "scripts/new_source.py", "night-heron", "--title", "Night Heron", "--kind", kind)
     assert started.returncode == 0, started.stderr
     assert "src/recollect/sources/night_heron.py" in started.stdout
@@ -79,7 +79,7 @@ def test_make_without_a_name_says_how_to_give_one(project: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Night Heron", "heron/../../x", "-heron"])
-def test_a_name_that_is_none_is_refused_in_a_sentence(project: Path, name: str) -> None:
+def test_an_invalid_name_is_refused_in_a_sentence(project: Path, name: str) -> None:
     done = run(project, "scripts/new_source.py", "--", name)
     assert done.returncode == 1
     assert "is not a name for a source" in done.stderr
@@ -94,7 +94,7 @@ def test_a_name_that_is_none_is_refused_in_a_sentence(project: Path, name: str) 
         (["heron", "--colour", "grey"], "Cannot start a source"),
     ],
 )
-def test_an_option_that_is_wrong_is_refused_in_a_sentence(project: Path, wrong: list[str], reason: str) -> None:
+def test_an_invalid_option_is_refused_in_a_sentence(project: Path, wrong: list[str], reason: str) -> None:
     done = run(project, "scripts/new_source.py", *wrong)
     assert done.returncode == 1
     assert reason in done.stderr

@@ -50,7 +50,7 @@ def test_the_newest_observations_come_first(person: Person) -> None:
     assert OBSERVATION.findall(person.run("observations", "-n", "3").stdout) == [row["id"] for row in rows[:3]]
 
 
-def test_what_a_row_names_opens(person: Person) -> None:
+def test_the_ids_of_a_row_can_be_opened(person: Person) -> None:
     row = next(row for row in person.json("observations") if len(row["evidence"]) > 1)
     for identity in (row["session"], row["turn"], *row["evidence"]):
         assert "error" not in person.json("open", identity)
@@ -100,7 +100,7 @@ def test_ids_open_observations_in_full_and_in_their_order(person: Person) -> Non
     assert [row["id"] for row in person.json("observations", *ids)] == ids
 
 
-def test_an_unknown_id_is_named(person: Person) -> None:
+def test_an_error_names_the_unknown_id(person: Person) -> None:
     done = person.run("observations", UNKNOWN, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"recollect: Invalid observation ID: {UNKNOWN}\n")
     done = person.run("observations", UNKNOWN, "--json", check=False)
@@ -116,13 +116,13 @@ def test_a_bad_option_is_a_usage_error(person: Person, options: list[str]) -> No
     assert person.run("observations", *options, check=False).returncode == 2
 
 
-def test_nothing_found_is_a_success_in_words(person: Person) -> None:
+def test_no_match_is_a_success_with_a_sentence(person: Person) -> None:
     assert person.run("observations", "xyzzyquux").stdout == "No observations found.\n"
     assert person.run("observations", "--type", "weather").stdout == "No observations found.\n"
     assert person.json("observations", "xyzzyquux") == []
 
 
-def test_no_observations_yet_says_how_they_come_about(tmp_path: Path) -> None:
+def test_without_observations_the_command_says_how_to_get_them(tmp_path: Path) -> None:
     nobody = Person(tmp_path)
     hint = "No observations found yet. `recollect sync` extracts them from your agents' logs.\n"
     assert nobody.run("observations").stdout == hint
@@ -152,13 +152,13 @@ def test_a_second_run_does_nothing(person: Person) -> None:
     assert (state(person), written(person)) == before
 
 
-def test_all_observations_can_be_made_again_and_are_the_same(person: Person) -> None:
+def test_extracting_all_observations_again_gives_the_same_ones(person: Person) -> None:
     before = state(person)
     assert person.run("distil", "--again").stdout == f"{len(before[0])} observations.\n"
     assert state(person) == before, "the same ids and keys, so that nobody's references break"
 
 
-def test_only_what_is_new_is_distilled(person: Person) -> None:
+def test_only_new_turns_are_distilled(person: Person) -> None:
     before = {row.id: row.key for row in state(person)[0]}
     log = person.claude_log(session_writer(4, "garden").session, "-work-garden")
     said = session_writer(4, "garden")
@@ -174,7 +174,7 @@ def test_only_what_is_new_is_distilled(person: Person) -> None:
     assert len(after) > len(before)
 
 
-def test_whoever_comes_second_says_so_and_breaks_nothing(person: Person) -> None:
+def test_a_second_distil_reports_the_first_and_changes_nothing(person: Person) -> None:
     before = state(person)
     with exclusive(person.realm, DISTILLING):
         done = person.run("distil", "--again")
@@ -186,7 +186,7 @@ def test_whoever_comes_second_says_so_and_breaks_nothing(person: Person) -> None
     assert state(person) == before
 
 
-def test_two_at_once_break_nothing(person: Person) -> None:
+def test_two_concurrent_distils_cause_no_error(person: Person) -> None:
     before = state(person)
     command = [sys.executable, "-m", "recollect", "distil", "--again"]
     with running(person, "distil", "--again"), running(person, "distil", "--again", "--quiet"):
@@ -198,14 +198,14 @@ def test_two_at_once_break_nothing(person: Person) -> None:
         assert client.search_rows("authentication of people signing in", mode="vector")
 
 
-def test_a_sync_without_a_log_makes_an_empty_memory(tmp_path: Path) -> None:
+def test_a_sync_without_logs_creates_an_empty_memory(tmp_path: Path) -> None:
     nobody = Person(tmp_path)
     assert nobody.run("distil").stdout == "0 observations.\n"
     nobody.run("sync")
     assert nobody.run("distil", "--again").stdout == "0 observations.\n"
 
 
-def test_a_session_that_goes_on_keeps_what_was_learnt_and_adds_to_it(tmp_path: Path) -> None:
+def test_a_growing_session_keeps_its_observations_and_adds_new_ones(tmp_path: Path) -> None:
     """A turn that is under way is not yet distilled; once it ends it is."""
     person = Person(tmp_path)
     said = session_writer(1, "api")

@@ -59,12 +59,12 @@ def test_text_that_a_locale_lacks_is_replaced(synced: Person, encoding: str) -> 
         json.loads(told.stdout.decode("ascii"))
 
 
-def test_programs_get_the_text_whole_in_every_locale(synced: Person) -> None:
+def test_json_has_the_complete_text_in_every_locale(synced: Person) -> None:
     told = run(synced, "list", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8})
     assert json.loads(told.stdout)["data"]["sessions"][0]["session"]["title"] == SAID
 
 
-def test_what_is_typed_is_utf8_in_every_locale(synced: Person) -> None:
+def test_typed_arguments_are_utf8_in_every_locale(synced: Person) -> None:
     told = json.loads(run(synced, "search", "🐦 ☃", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8}).stdout)
     assert told["request"]["query"] == "🐦 ☃"
 
@@ -74,7 +74,9 @@ def limit(megabytes: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize(("command", "allowed", "needed"), [("list", 60, 80), ("search x", 100, 256), ("sync", 200, 352)])
-def test_a_command_that_does_not_fit_says_how_much_it_needs(person: Person, command: str, allowed: int, needed: int) -> None:
+def test_a_command_without_enough_address_space_says_how_much_it_needs(
+    person: Person, command: str, allowed: int, needed: int
+) -> None:
     done = run(person, *command.split(), prepare=limit(allowed))
     name = command.split()[0]
     assert done.returncode == 1
@@ -86,7 +88,7 @@ def test_a_command_that_does_not_fit_says_how_much_it_needs(person: Person, comm
     assert told["error"]["message"].startswith(f"`ulimit -v` allows {allowed} MB")
 
 
-def test_a_command_that_fits_does_its_work(person: Person) -> None:
+def test_a_command_with_enough_address_space_works(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("In the wall.")])
     assert run(person, "sync", prepare=limit(360)).returncode == 0
@@ -103,7 +105,7 @@ def test_programs_that_we_start_are_not_limited(person: Person) -> None:
 
 
 @pytest.mark.parametrize("command", ["list", "list --json", "search hoopoe", "ask hoopoe", "status"])
-def test_a_reader_that_has_seen_enough_is_not_an_error(synced: Person, command: str) -> None:
+def test_a_reader_that_closes_the_pipe_is_not_an_error(synced: Person, command: str) -> None:
     arguments = [sys.executable, "-m", "recollect", *command.split()]
     with subprocess.Popen(arguments, env=synced.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout and process.stderr
@@ -113,7 +115,7 @@ def test_a_reader_that_has_seen_enough_is_not_an_error(synced: Person, command: 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["list", "search hoopoe", "sync", "mcp --no-sync", "run hello --runner recall"])
-def test_a_closed_stream_harms_nothing(synced: Person, command: str, closed: str) -> None:
+def test_a_closed_stream_causes_no_error(synced: Person, command: str, closed: str) -> None:
     line = f"exec {sys.executable} -m recollect {command} {closed}"
     done = subprocess.run(
         ["sh", "-c", line], env=synced.env, capture_output=True, check=False, timeout=120, stdin=subprocess.DEVNULL
@@ -122,7 +124,7 @@ def test_a_closed_stream_harms_nothing(synced: Person, command: str, closed: str
     assert synced.json("doctor")["archive"] == "sound"
 
 
-def test_a_state_folder_that_is_a_file_is_named(person: Person, tmp_path: Path) -> None:
+def test_an_error_names_a_state_folder_that_is_a_file(person: Person, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     done = run(person, "list", env={"RECOLLECT_HOME": str(file)})

@@ -47,7 +47,7 @@ def listed(person: Person) -> int:
     return len(said(person, "session", "list")["sessions"])
 
 
-def test_what_is_no_text_is_marked_in_a_prompt_and_in_labels(person: Person) -> None:
+def test_invalid_utf8_is_replaced_in_a_prompt_and_in_labels(person: Person) -> None:
     ran = said(person, "run", ODD, "--command", "cat", "--label", f"{ODD}={ODD}")
     assert ran["text"] == "caf?"
     found = said(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
@@ -55,7 +55,7 @@ def test_what_is_no_text_is_marked_in_a_prompt_and_in_labels(person: Person) -> 
     assert said(person, "run", ODD, "--resume", ran["session_id"])["text"] == "caf?"
 
 
-def test_a_command_that_cannot_be_kept_is_refused_and_leaves_nothing(person: Person) -> None:
+def test_a_command_that_cannot_be_stored_is_refused_and_leaves_nothing(person: Person) -> None:
     before = listed(person)
     refused = said(person, "run", "go", "--command", f"echo {ODD}")
     assert (refused["code"], refused["details"]) == ("INVALID_PARAMS", {"field": "command"})
@@ -63,7 +63,7 @@ def test_a_command_that_cannot_be_kept_is_refused_and_leaves_nothing(person: Per
     assert listed(person) == before
 
 
-def test_an_agent_works_in_a_folder_whose_name_is_no_text(person: Person, odd_folder: Path) -> None:
+def test_an_agent_works_in_a_folder_whose_name_is_not_utf8(person: Person, odd_folder: Path) -> None:
     ran = said(person, "run", "go", "--command", "touch first", cwd=odd_folder)
     said(person, "run", "go", "--resume", ran["session_id"], "--command", "touch second", cwd=odd_folder)
     assert {path.name for path in odd_folder.iterdir()} == {"first", "second"}
@@ -73,7 +73,7 @@ def test_an_agent_works_in_a_folder_whose_name_is_no_text(person: Person, odd_fo
 
 
 @pytest.mark.usefixtures("gone_folder")
-def test_a_folder_that_is_gone_is_named(person: Person) -> None:
+def test_an_error_names_a_deleted_working_folder(person: Person) -> None:
     with RawRpc(person, "--realm", REALM) as rpc:
         error = rpc.error("session/create", prompt="go", command=["cat"])
     assert error["data"]["code"] == "PROVIDER_ERROR"
@@ -94,22 +94,22 @@ TYPED = (
 
 
 @pytest.mark.parametrize("command", TYPED)
-def test_a_word_that_is_no_text_is_no_crash(person: Person, command: str) -> None:
+def test_an_argument_that_is_not_utf8_does_not_crash(person: Person, command: str) -> None:
     said(person, *command.format(odd=ODD).split())
 
 
-def test_what_is_no_text_is_marked_in_a_config(person: Person) -> None:
+def test_invalid_utf8_is_replaced_in_a_config(person: Person) -> None:
     assert said(person, "config", "patch", f'{{"note": "{ODD}"}}')["config"] == {"note": "caf?"}
 
 
-def test_what_is_no_text_is_marked_in_a_prompt_that_is_piped(person: Person, tmp_path: Path) -> None:
+def test_invalid_utf8_is_replaced_in_a_piped_prompt(person: Person, tmp_path: Path) -> None:
     piped = tmp_path / "prompt"
     piped.write_bytes(b"caf\xe9")
     with piped.open() as prompt:
         assert said(person, "run", "-", "--command", "cat", stdin=prompt)["text"] == "caf\ufffd"
 
 
-def test_what_is_no_text_is_marked_in_a_journey(person: Person) -> None:
+def test_invalid_utf8_is_replaced_in_a_journey(person: Person) -> None:
     journey = said(person, "journey", "create")["journey_id"]
     said(person, "journey", "add", journey, "--title", ODD, "--content", ODD)
     (document,) = said(person, "journey", "documents", journey)["documents"]
@@ -117,15 +117,15 @@ def test_what_is_no_text_is_marked_in_a_journey(person: Person) -> None:
     said(person, "journey", "history", journey, ODD)
 
 
-def test_what_was_found_of_no_text_is_shown_to_people(person: Person) -> None:
+def test_hits_with_invalid_utf8_are_shown_to_people(person: Person) -> None:
     assert "caf?" in person.run("trace", "search", ODD, "--realm", REALM).stdout
 
 
-def test_an_instance_must_have_a_name_that_can_be_kept(person: Person) -> None:
+def test_an_instance_must_have_a_name_that_can_be_stored(person: Person) -> None:
     refused = said(person, "run", "x", "--instance", ODD)
     assert (refused["code"], refused["message"][:20]) == ("INVALID_PARAMS", "An instance is named")
 
 
-def test_an_error_is_shown_without_what_a_terminal_obeys(person: Person) -> None:
+def test_an_error_is_shown_without_control_sequences(person: Person) -> None:
     done = person.run("session", "show", f"else\x1b]0;owned\x07where:{UUID(int=7)}", "--realm", REALM, check=False)
     assert done.stderr == f"recollect: elsewhere:{UUID(int=7)} is not a session of this realm, {REALM}.\n"

@@ -47,11 +47,11 @@ def steady(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: " ".join(answer["command"][:2]))
-def test_it_answers_as_it_did(person: Person, answer: dict[str, Any]) -> None:
+def test_an_older_state_folder_gives_the_same_answers(person: Person, answer: dict[str, Any]) -> None:
     assert steady(person.json(*answer["command"])) == steady(answer["answer"])
 
 
-def test_a_sync_brings_every_database_up_to_date(person: Person) -> None:
+def test_a_sync_migrates_every_database(person: Person) -> None:
     person.run("sync")
     person.run("distil")
     for name, schema in DATABASES.items():

@@ -49,7 +49,7 @@ def deep(opens: str = "[", closes: str = "]") -> str:
     return opens * DEEP + closes * DEEP
 
 
-def test_a_line_nested_a_million_deep_costs_that_line(person: Person, good: Path) -> None:
+def test_a_line_nested_a_million_deep_affects_only_that_line(person: Person, good: Path) -> None:
     said = Claude()
     log = person.claude_log(said.session)
     lines = [json.dumps(said.prompt("before")), deep(), deep('{"message":', "}")[:-DEEP] + "1" + "}" * DEEP]
@@ -60,7 +60,7 @@ def test_a_line_nested_a_million_deep_costs_that_line(person: Person, good: Path
     assert problem_of(person, log)["count"] == 2
 
 
-def test_arguments_at_the_edge_of_what_can_be_nested_cost_no_other_log(person: Person, good: Path) -> None:
+def test_arguments_near_the_nesting_limit_affect_no_other_log(person: Person, good: Path) -> None:
     """Decoding them just succeeds, and storing them does not: the limit counts our own calls as well."""
     for number, depth in enumerate(range(930, 1_000, 2)):
         said = Claude(f"{number:08x}-1111-4111-8111-111111111111")
@@ -75,7 +75,7 @@ def test_arguments_at_the_edge_of_what_can_be_nested_cost_no_other_log(person: P
     assert "is nested too deeply" in {one["reason"] for one in person.json("doctor")["problems"]}
 
 
-def test_a_document_nested_a_million_deep_costs_that_document(person: Person, good: Path) -> None:
+def test_a_document_nested_a_million_deep_affects_only_that_document(person: Person, good: Path) -> None:
     lay_out(FIXTURES / "amp/threads", person.home)
     (log, *_) = [path for path in person.home.rglob("*.json") if path.stem.startswith("T-")]
     log.write_text(deep())
@@ -85,7 +85,7 @@ def test_a_document_nested_a_million_deep_costs_that_document(person: Person, go
 
 
 @pytest.mark.parametrize("damage", ["every other page", "its second half", "its header"])
-def test_a_damaged_database_costs_that_database(person: Person, good: Path, damage: str) -> None:
+def test_a_damaged_database_affects_only_that_database(person: Person, good: Path, damage: str) -> None:
     database = person.home / ".local/share/goose/sessions/sessions.db"
     database.parent.mkdir(parents=True)
     with sqlite3.connect(database) as db:
@@ -108,7 +108,7 @@ def test_a_damaged_database_costs_that_database(person: Person, good: Path, dama
     assert problem_of(person, database)["source"] == "goose"
 
 
-def test_a_damaged_compressed_log_costs_that_log(person: Person, good: Path) -> None:
+def test_a_damaged_compressed_log_affects_only_that_log(person: Person, good: Path) -> None:
     plain = json.dumps({"timestamp": "2026-01-02T00:00:00.000Z", "type": "session_meta", "payload": {"id": "x"}}).encode()
     log = person.codex_log("33333333-3333-4333-8333-333333333333").with_suffix(".jsonl.zst")
     log.write_bytes(zstandard.compress(plain * 1_000)[:-20] + b"\xff" * 20)
@@ -118,7 +118,7 @@ def test_a_damaged_compressed_log_costs_that_log(person: Person, good: Path) -> 
 
 
 @pytest.mark.parametrize("megabytes", [800, 1_200])  # a small sync takes 600 of address space
-def test_a_log_that_memory_is_too_small_for_costs_that_log(person: Person, good: Path, megabytes: int) -> None:
+def test_a_log_too_large_for_memory_affects_only_that_log(person: Person, good: Path, megabytes: int) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("other systems do not hold a process to a limit of memory")
     said = Claude()
@@ -138,7 +138,7 @@ def test_a_log_that_memory_is_too_small_for_costs_that_log(person: Person, good:
     [("amp/threads", "run<>.result<>.output"), ("opencode/database", "<text>.text")],
     ids=["document", "database"],
 )
-def test_a_document_or_a_database_that_memory_is_too_small_for_costs_that_log(
+def test_a_document_or_database_too_large_for_memory_affects_only_that_log(
     person: Person, good: Path, tmp_path: Path, case: str, ending: str
 ) -> None:
     if not sys.platform.startswith("linux"):

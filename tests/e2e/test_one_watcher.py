@@ -79,7 +79,7 @@ def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person)
         until(lambda: clients[0].call("search_sessions", query="turnstone")["warnings"] == [])
 
 
-def test_every_answer_says_that_reading_has_stopped(person: Person) -> None:
+def test_every_answer_warns_that_reading_has_stopped(person: Person) -> None:
     """A watcher that is killed again and again is started ever more slowly, so that there is time to ask."""
     one_session(person)
     with servers(person, 2) as clients:
@@ -115,7 +115,7 @@ def says_stopped(warnings: list[str]) -> bool:
     return any(warning.startswith(STOPPED) for warning in warnings)
 
 
-def test_a_watcher_that_cannot_start_is_tried_again_and_works_once_it_can(person: Person) -> None:
+def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Person) -> None:
     """Broken settings end every new watcher at once."""
     said = one_session(person)
     with servers(person, 1) as clients:
@@ -151,7 +151,7 @@ class Pauses(threading.Event):
         return self.is_set()
 
 
-def test_every_start_of_a_watcher_that_ends_at_once_waits_longer(
+def test_each_restart_of_a_watcher_that_ends_at_once_waits_longer(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts = tmp_path / "starts"
@@ -180,7 +180,7 @@ def test_many_servers_have_one_watcher_and_exactly_one_takes_over(person: Person
             assert len(watchers(clients)) == 1
 
 
-def test_a_server_starts_no_watcher_while_a_person_watches(person: Person) -> None:
+def test_a_server_starts_no_watcher_while_recollect_watch_runs(person: Person) -> None:
     said = one_session(person)
     with watching(person) as first, servers(person, 2) as clients:
         until(lambda: all(finds(client, "hoopoe") for client in clients))

@@ -8,7 +8,7 @@ from tests.contract.history_archive import Codex
 from tests.logs import Claude, write
 
 
-def test_a_plugins_call_is_ours_and_another_servers_is_not(person: Person) -> None:
+def test_a_call_of_our_plugin_is_own_traffic_and_of_another_server_is_not(person: Person) -> None:
     log = Claude()
     write(
         person.claude_log(log.session),
@@ -25,7 +25,7 @@ def test_a_plugins_call_is_ours_and_another_servers_is_not(person: Person) -> No
     assert found(person, "barnacle") == {"their barnacle", 'mcp__othermem__search_sessions(query="limpet barnacle")'}
 
 
-def test_the_server_that_codex_names_decides(person: Person) -> None:
+def test_the_server_name_in_codex_decides_what_is_own_traffic(person: Person) -> None:
     log = Codex(1)
     write(
         person.codex_log(log.session),
@@ -44,7 +44,7 @@ def test_the_server_that_codex_names_decides(person: Person) -> None:
     assert found(person, "barnacle") == {"their barnacle", 'mcp__othermem__search_sessions(query="limpet barnacle")'}
 
 
-def test_gemini_names_the_server_where_people_see_it(person: Person) -> None:
+def test_gemini_names_the_server_in_the_display_name(person: Person) -> None:
     """It calls a tool by its bare name, unless two servers have tools of that name."""
     calls = [
         called("search", "search (recollect MCP Server)", "our barnacle"),

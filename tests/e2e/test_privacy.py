@@ -98,13 +98,13 @@ def confessed(tmp_path_factory: pytest.TempPathFactory) -> Person:
     return person
 
 
-def test_no_secret_is_kept_anywhere(confessed: Person) -> None:
+def test_no_secret_is_stored_anywhere(confessed: Person) -> None:
     assert leaks(confessed, *SECRETS.values()) == []
     assert len(texts(confessed)) == 11
     assert all("harmless" in text for text in texts(confessed)), "what surrounds a secret stays"
 
 
-def test_every_secret_is_marked_with_the_rule_that_took_it_out(confessed: Person) -> None:
+def test_every_secret_is_marked_with_the_rule_that_replaced_it(confessed: Person) -> None:
     prompt = texts(confessed)[0]
     for rule in SECRETS:
         assert f"[REDACTED:{rule}]" in prompt
@@ -146,7 +146,7 @@ def test_secrets_are_counted_by_session_and_rule(person: Person) -> None:
     assert "aws-key 3" in person.run("status").stdout
 
 
-def test_counts_are_right_after_any_number_of_syncs(person: Person) -> None:
+def test_counts_are_correct_after_any_number_of_syncs(person: Person) -> None:
     said = Claude()
     text = sentence("aws-key", SECRETS["aws-key"])
     log = write(person.claude_log(said.session), [said.prompt(text)])
@@ -171,7 +171,7 @@ HIDING_PLACES: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("records", HIDING_PLACES.values(), ids=HIDING_PLACES)
-def test_no_secret_is_kept_from_records_beside_the_conversation(person: Person, records: list[dict[str, Any]]) -> None:
+def test_no_secret_of_records_outside_the_conversation_is_stored(person: Person, records: list[dict[str, Any]]) -> None:
     secret = SECRETS["github-token"]
     hidden = json.loads(json.dumps(records).replace("SECRET", secret))
     write(person.claude_log(Claude().session), [Claude().prompt("x"), *hidden])
@@ -180,7 +180,7 @@ def test_no_secret_is_kept_from_records_beside_the_conversation(person: Person, 
 
 
 @pytest.mark.parametrize("line", ['{"type": "user", "text": "SECRET', "SECRET", '{"a": 1} SECRET'])
-def test_no_secret_is_kept_from_a_line_that_cannot_be_read(person: Person, line: str) -> None:
+def test_no_secret_of_an_unreadable_line_is_stored(person: Person, line: str) -> None:
     secret = SECRETS["github-token"]
     log = write(person.claude_log(Claude().session), [Claude().prompt("x")])
     with log.open("a") as agent:
@@ -190,7 +190,7 @@ def test_no_secret_is_kept_from_a_line_that_cannot_be_read(person: Person, line:
     assert secret not in person.run("doctor").stdout
 
 
-def test_a_secret_that_is_written_in_two_pieces_is_taken_out(person: Person) -> None:
+def test_a_secret_that_is_written_in_two_pieces_is_replaced(person: Person) -> None:
     said = Claude()
     line = json.dumps(said.prompt(f"the key is {SECRETS['anthropic-key']}, keep it")).encode() + b"\n"
     cut = line.index(b"sk-ant") + 12
@@ -205,7 +205,7 @@ def test_a_secret_that_is_written_in_two_pieces_is_taken_out(person: Person) -> 
 
 
 @pytest.mark.parametrize("how", ["variable", "settings file"])
-def test_whoever_turns_redaction_off_keeps_everything(person: Person, how: str) -> None:
+def test_without_redaction_everything_is_stored(person: Person, how: str) -> None:
     text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
     write(person.claude_log(Claude().session), said_everywhere(text))
     if how == "variable":
@@ -253,7 +253,7 @@ def test_excluded_work_is_not_read(person: Person, settings: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("settings", EXCLUSIONS.values(), ids=EXCLUSIONS)
-def test_nothing_of_excluded_work_is_kept(person: Person, settings: dict[str, Any]) -> None:
+def test_nothing_of_excluded_work_is_stored(person: Person, settings: dict[str, Any]) -> None:
     log = write_both(person)
     with log.open("a") as agent:
         agent.write('{"broken": "confidential\n')
@@ -281,7 +281,7 @@ def test_a_marked_folder_of_logs_is_not_read(person: Person) -> None:
 
 
 @pytest.mark.parametrize("how", ["variable", "settings file"])
-def test_exclusions_can_be_set_from_outside(person: Person, how: str) -> None:
+def test_exclusions_can_be_set_by_variable_or_settings(person: Person, how: str) -> None:
     write_both(person)
     if how == "variable":
         person.env["RECOLLECT_EXCLUDE"] = "/elsewhere/*:/work/private/*"
@@ -295,7 +295,7 @@ def test_exclusions_can_be_set_from_outside(person: Person, how: str) -> None:
 # ---- whose files they are
 
 
-def test_the_state_folder_is_its_owners_alone(person: Person) -> None:
+def test_only_its_owner_can_read_the_state_folder(person: Person) -> None:
     umask = 0o000  # whatever the person's own habits are
     write_both(person)
     for command in (("sync",), ("search", "public"), ("rebuild",), ("doctor", "--repair"), ("status", "--realm", "other")):

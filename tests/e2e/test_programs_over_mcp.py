@@ -59,7 +59,7 @@ def leaving(left: Path) -> list[str]:
 
 @pytest.mark.parametrize("runner", [None, "command", "acp", "good", "recall", "nobody"])
 @pytest.mark.parametrize("turn", ["immediate", "deferred"])
-def test_no_session_is_created_with_a_command(unchanged: Surface, tmp_path: Path, runner: str | None, turn: str) -> None:
+def test_a_session_with_a_command_is_refused(unchanged: Surface, tmp_path: Path, runner: str | None, turn: str) -> None:
     left = tmp_path / "left"
     named = {"runner": runner} if runner else {}
     refused = unchanged.refusal("meerkat_create_session", prompt="x", initial_turn=turn, command=leaving(left), **named)
@@ -69,13 +69,13 @@ def test_no_session_is_created_with_a_command(unchanged: Surface, tmp_path: Path
 
 
 @pytest.mark.parametrize("runner", ["command", "acp"])
-def test_a_runner_that_wants_a_command_is_not_to_be_had(mcp: Surface, runner: str) -> None:
+def test_a_built_in_runner_that_needs_a_command_is_refused(mcp: Surface, runner: str) -> None:
     assert is_told_how(mcp.refusal("meerkat_create_session", prompt="x", runner=runner))
     session = mcp.ask("meerkat_create_session", initial_turn="deferred")["session_id"]
     assert is_told_how(mcp.refusal("meerkat_start_turn", session_id=session, prompt="x", runner=runner))
 
 
-def test_no_turn_takes_a_command_whoever_created_the_session(mcp: Surface, person: Person, tmp_path: Path) -> None:
+def test_a_turn_with_a_command_is_refused_in_any_session(mcp: Surface, person: Person, tmp_path: Path) -> None:
     left = tmp_path / "left"
     own = mcp.ask("meerkat_create_session", initial_turn="deferred", runner="good")["session_id"]
     owners = person.json("run", "hello", "--command", "cat")["session_id"]
@@ -87,7 +87,7 @@ def test_no_turn_takes_a_command_whoever_created_the_session(mcp: Surface, perso
     assert mcp.ask("meerkat_start_turn", session_id=owners, prompt="as before")["text"] == "as before"
 
 
-def test_runners_of_the_owner_run(mcp: Surface) -> None:
+def test_configured_runners_can_be_named(mcp: Surface) -> None:
     done = mcp.ask("meerkat_create_session", prompt="hello", runner="good")
     assert done["text"] == "hello"
     assert mcp.ask("meerkat_start_turn", session_id=done["session_id"], prompt="again")["text"] == "again"
@@ -95,7 +95,7 @@ def test_runners_of_the_owner_run(mcp: Surface) -> None:
     assert mcp.ask("meerkat_create_session", prompt="by default")["text"] == "by default"
 
 
-def test_a_session_of_the_owner_goes_on_with_its_program(mcp: Surface, person: Person) -> None:
+def test_a_session_of_the_owner_continues_with_its_program(mcp: Surface, person: Person) -> None:
     session = person.json("run", "hello", "--runner", "command", "--command", "tr a-z A-Z")["session_id"]
     assert mcp.ask("meerkat_start_turn", session_id=session, prompt="louder")["text"] == "LOUDER"
     assert mcp.ask("meerkat_start_turn", session_id=session, prompt="again", runner="command")["text"] == "AGAIN"
@@ -128,13 +128,13 @@ def test_runners_cannot_be_written(unchanged: Surface, write: dict[str, Any]) ->
     assert unchanged.ask("meerkat_config", action="get") == before
 
 
-def test_the_rest_of_a_config_can(mcp: Surface) -> None:
+def test_all_other_keys_of_a_config_can_be_written(mcp: Surface) -> None:
     assert mcp.ask("meerkat_config", action="patch", patch={"deadline_ms": None})["config"] == {"runners": GOOD}
     kept = {"runners": GOOD, "turn_timeout_ms": 60_000}
     assert mcp.ask("meerkat_config", action="set", config=kept)["config"] == kept
 
 
-def test_a_runner_that_is_none_cannot_be_the_default(mcp: Surface, tmp_path: Path) -> None:
+def test_a_runner_without_a_command_cannot_be_the_default(mcp: Surface, tmp_path: Path) -> None:
     """`command` as the default runner still has no command."""
     mcp.ask("meerkat_config", action="patch", patch={"runner": "command"})
     assert is_told_how(mcp.refusal("meerkat_create_session", prompt="x"))
@@ -154,7 +154,7 @@ def test_the_owner_can_allow_it_in_the_settings(person: Person, kind: type[Surfa
 
 
 @pytest.mark.parametrize("value", ["0", "off", "false", "no", ""])
-def test_the_variable_can_say_no_where_the_file_says_yes(person: Person, value: str) -> None:
+def test_the_variable_overrides_the_file(person: Person, value: str) -> None:
     person.state.mkdir(parents=True)
     (person.state / "settings.toml").write_text("commands_over_mcp = true\n" if value else "")
     person.env["RECOLLECT_COMMANDS_OVER_MCP"] = value
@@ -165,7 +165,7 @@ def test_the_variable_can_say_no_where_the_file_says_yes(person: Person, value: 
         mcp.close()
 
 
-def test_a_variable_that_says_neither_is_refused(person: Person) -> None:
+def test_an_invalid_value_of_the_variable_is_refused(person: Person) -> None:
     person.env["RECOLLECT_COMMANDS_OVER_MCP"] = "perhaps"
     done = person.run("status", check=False)
     assert done.returncode == 2
@@ -180,7 +180,7 @@ def test_other_surfaces_name_programs_as_before(person: Person) -> None:
         tools.close()
 
 
-def test_tools_that_run_turns_say_so(mcp: Surface) -> None:
+def test_tools_that_run_turns_say_so_in_hints_and_description(mcp: Surface) -> None:
     listed = {tool["name"]: tool for tool in listing(mcp)}
     for name in ("meerkat_create_session", "meerkat_start_turn"):
         tool = listed[name]

@@ -151,7 +151,7 @@ def filled(arguments: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("left", [("-wal",), ("-wal", "-shm")], ids=["wal", "wal-and-shm"])
-def test_what_only_the_write_ahead_log_has_is_read(person: Person, left: tuple[str, ...]) -> None:
+def test_content_of_the_write_ahead_log_is_read(person: Person, left: tuple[str, ...]) -> None:
     """As in the copy of a folder that somebody was writing, or after a crash."""
     fill(person)
     copy = Person(person.state.parent / "copy")
@@ -166,7 +166,7 @@ def test_what_only_the_write_ahead_log_has_is_read(person: Person, left: tuple[s
     assert copy.json("search", "hoopoe")["data"]["results"][0]["session"]["title"] == "The wryneck"
 
 
-def test_a_server_sees_what_others_write_into_the_folder(person: Person) -> None:
+def test_a_server_reads_what_others_write_into_the_folder(person: Person) -> None:
     log = Claude()
     path = write(person.claude_log(log.session), [log.prompt("an old hoopoe")])
     person.run("sync")
@@ -185,7 +185,7 @@ def test_a_server_sees_what_others_write_into_the_folder(person: Person) -> None
         assert client.call("search_sessions", query="bustard")["data"]["result_count"] == 1
 
 
-def test_where_nothing_was_ever_read_there_is_nothing_to_find(person: Person) -> None:
+def test_an_empty_state_folder_finds_nothing(person: Person) -> None:
     person.state.mkdir()
     mount_read_only(person)
     assert person.json("search", "hoopoe")["data"]["results"] == []
@@ -203,14 +203,14 @@ def test_a_realm_without_a_manifest_is_read(person: Person) -> None:
         assert client.call("search_sessions", query="hoopoe")["data"]["result_count"] == 1
 
 
-def test_a_hook_tells_what_is_remembered(person: Person) -> None:
+def test_a_session_start_hook_prints_observations(person: Person) -> None:
     fill(person)
     mount_read_only(person)
     event = json.dumps({"session_id": "other", "cwd": "/work/app", "hook_event_name": "SessionStart"})
     assert "Use twigs instead of mud" in person.run("hook", "session-start", input=event).stdout
 
 
-def test_a_folder_of_an_older_version_says_where_to_bring_it_up_to_date(person: Person) -> None:
+def test_an_error_says_where_to_migrate_a_folder_of_an_older_version(person: Person) -> None:
     person.run("realm", "create", "main")
     steps = schema_steps()
     with sqlite3.connect(archive_path(person.realm)) as db:

@@ -104,20 +104,20 @@ def _schemas(part: Any) -> Iterator[Any]:
                 yield from _schemas(inner)
 
 
-def test_the_document_is_served_as_it_is(server: HttpServer) -> None:
+def test_the_document_is_served_unchanged(server: HttpServer) -> None:
     with server.response("GET", "/openapi.json") as response:
         assert response.read() == document()
         assert response.headers["content-type"] == "application/json"
 
 
-def test_every_door_is_in_the_document_and_nothing_else_is() -> None:
+def test_every_route_is_in_the_document_and_nothing_else_is() -> None:
     told = {f"{method.upper()} {path}" for path, methods in json.loads(document())["paths"].items() for method in methods}
     routes = {route.http for operation in OPERATIONS.values() for route in operation.routes if route.http}
     tools = {f"POST /v1/tools/{name}" for name in toolset_of(tuple(FAMILIES)).operations}
     assert told == routes | tools | BESIDE_DOORS
 
 
-def test_every_path_of_the_document_answers_by_both_its_names(server: HttpServer) -> None:
+def test_every_path_of_the_document_answers_with_and_without_v1(server: HttpServer) -> None:
     for path, methods in json.loads(document())["paths"].items():
         for prefix in ("", "/v1") if not path.startswith(("/v1", "/health", "/login")) else ("",):
             for method in methods:
@@ -129,7 +129,7 @@ def test_every_path_of_the_document_answers_by_both_its_names(server: HttpServer
 
 
 @pytest.mark.parametrize("label", [found.ok().label for found in API.get_all_operations() if isinstance(found, Ok)])
-def test_who_asks_for_what_there_is_gets_it_as_the_document_says(label: str, server: HttpServer, known: Known) -> None:
+def test_valid_requests_get_the_documented_responses(label: str, server: HttpServer, known: Known) -> None:
     operation = API.find_operation_by_label(label)
     assert operation is not None
     given = operation.definition.raw
@@ -151,7 +151,7 @@ def test_who_asks_for_what_there_is_gets_it_as_the_document_says(label: str, ser
 
 @API.parametrize()
 @settings(derandomize=True, max_examples=EXAMPLES, deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
-def test_what_the_document_says_holds_for_any_request(case: Case, server: HttpServer, known: Known) -> None:
+def test_any_request_gets_a_documented_response(case: Case, server: HttpServer, known: Known) -> None:
     is_positive = case.meta is not None and case.meta.generation.mode.is_positive
     if is_positive:
         make_sense(case, known)
@@ -162,7 +162,7 @@ def test_what_the_document_says_holds_for_any_request(case: Case, server: HttpSe
     case.call_and_validate(base_url=server.url, headers={**PASSED_ON, "Authorization": f"Bearer {server.token}"}, timeout=30)
 
 
-def test_nothing_was_run_but_what_is_built_in(server: HttpServer, known: Known) -> None:
+def test_only_built_in_runners_were_run(server: HttpServer, known: Known) -> None:
     status, answer = server.ask("GET", "/sessions?limit=1000")
     assert status == 200
     assert {row["runner"] for row in answer["sessions"]} == {"recall"}

@@ -75,7 +75,7 @@ def test_a_first_line_that_is_not_json_rpc_closes_the_connection(port: RpcPort, 
 
 
 @pytest.mark.parametrize("sent", NOT_JSON_RPC.values(), ids=NOT_JSON_RPC.keys())
-def test_so_does_any_later_line(port: RpcPort, tmp_path: Path, sent: bytes) -> None:
+def test_any_later_line_that_is_not_json_rpc_closes_the_connection(port: RpcPort, tmp_path: Path, sent: bytes) -> None:
     left = tmp_path / "left"
     with port.connect() as talk:
         assert talk.result("ping") == {}
@@ -85,7 +85,7 @@ def test_so_does_any_later_line(port: RpcPort, tmp_path: Path, sent: bytes) -> N
 
 
 @pytest.mark.parametrize("sent", [HELLO.replace(b"\n", b""), b"get", b"[", b" x"])
-def test_a_line_without_an_end_is_not_waited_for(port: RpcPort, sent: bytes) -> None:
+def test_a_line_without_an_end_times_out(port: RpcPort, sent: bytes) -> None:
     with port.connect(is_admitted=False) as talk:
         talk.socket.sendall(sent)
         assert rest(talk) == []
@@ -104,7 +104,7 @@ def test_a_line_that_is_too_long_closes_the_connection_before_its_end(port: RpcP
     assert nothing_was_run(port, left)
 
 
-def test_requests_that_are_only_wrong_are_answered_and_the_connection_stays(port: RpcPort) -> None:
+def test_invalid_requests_are_answered_and_the_connection_stays_open(port: RpcPort) -> None:
     with port.connect() as talk:
         for line in (b'{"jsonrpc": "2.0", "id": 1}', b'{"jsonrpc": "2.0", "id": null, "method": "ping"}'):
             talk.say(line)
@@ -129,7 +129,7 @@ def test_the_port_is_for_this_machine_only(person: Person) -> None:
         assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_caller_who_says_nothing_keeps_no_other_out(port: RpcPort) -> None:
+def test_a_silent_caller_does_not_block_others(port: RpcPort) -> None:
     silent = [socket.create_connection(("127.0.0.1", port.port), 30) for _ in range(20)]
     try:
         with port.connect() as talk:

@@ -82,7 +82,7 @@ def test_a_tool_call_is_answered_while_the_client_still_thinks(lent: Person) -> 
         assert client.request("ping")["result"] == {}
 
 
-def test_one_request_at_a_time_newest_turn_first(lent: Person) -> None:
+def test_requests_are_sent_one_at_a_time_newest_turn_first(lent: Person) -> None:
     with lent.mcp() as client:
         hello(client, sampling={})
         asked = [lends(client, WANTED) for _ in range(3)]
@@ -93,7 +93,7 @@ def test_one_request_at_a_time_newest_turn_first(lent: Person) -> None:
     assert ["third" in texts[0], "second" in texts[1], "first" in texts[2]] == [True] * 3
 
 
-def test_answers_in_several_parts_are_one(lent: Person) -> None:
+def test_an_answer_in_several_parts_is_joined(lent: Person) -> None:
     with lent.mcp() as client:
         hello(client, sampling={})
         asked = client.hear()
@@ -105,7 +105,7 @@ def test_answers_in_several_parts_are_one(lent: Person) -> None:
     assert [row.made_by for row in remembered(lent)] == ["model:sampling"]
 
 
-def test_the_budget_is_one_of_the_server(lent: Person) -> None:
+def test_the_budget_counts_for_the_whole_server(lent: Person) -> None:
     configure(lent, by="sampling", budget=2_200)
     with lent.mcp() as client:
         hello(client, sampling={})
@@ -140,7 +140,7 @@ def test_a_client_is_not_asked_unless_the_settings_say_so(lent: Person) -> None:
     assert not (lent.realm / "memory.db").exists()
 
 
-def test_a_client_that_is_asked_by_another_server_already_is_left_alone(lent: Person) -> None:
+def test_a_client_that_another_server_already_uses_is_not_asked(lent: Person) -> None:
     with exclusive(lent.realm, "extract.lock"), lent.mcp() as client:
         hello(client, sampling={})
         assert silent(client)
@@ -176,9 +176,7 @@ class Complaining(RawMcp):
         ({"result": None}, "with text"),
     ],
 )
-def test_a_client_that_refuses_ends_the_reading_and_nothing_else(
-    lent: Person, answer: dict[str, Any], sentence: str
-) -> None:
+def test_a_refusal_of_the_client_only_ends_the_extraction(lent: Person, answer: dict[str, Any], sentence: str) -> None:
     with Complaining(lent) as client:
         hello(client, sampling={})
         asked = client.hear()
@@ -201,7 +199,7 @@ def test_a_request_that_takes_too_long_is_withdrawn_and_a_late_answer_dropped(le
     assert stored(lent) == 0
 
 
-def test_a_client_that_leaves_in_the_middle_is_not_waited_for(lent: Person) -> None:
+def test_a_server_does_not_wait_for_a_client_that_left(lent: Person) -> None:
     client = Complaining(lent)
     hello(client, sampling={})
     assert client.hear()["method"] == "sampling/createMessage"
@@ -226,7 +224,7 @@ def test_a_client_of_the_later_era_is_not_asked(lent: Person) -> None:
         assert silent(client)
 
 
-def test_responses_to_nobody_are_dropped(lent: Person) -> None:
+def test_unexpected_responses_are_dropped(lent: Person) -> None:
     with lent.mcp() as client:
         client.say('{"jsonrpc": "2.0", "id": "recollect-1", "result": {}}')
         client.say('{"jsonrpc": "2.0", "id": 7, "error": {"code": 1, "message": "x"}}')
@@ -235,7 +233,7 @@ def test_responses_to_nobody_are_dropped(lent: Person) -> None:
         until(lambda: stored(lent) == 1)
 
 
-def test_nothing_to_read_asks_nothing(person: Person) -> None:
+def test_without_turns_to_read_no_request_is_sent(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("hi"), said.says("Hello!")])
     person.sync()

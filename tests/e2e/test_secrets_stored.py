@@ -180,7 +180,7 @@ def test_names_in_a_log_are_stored_without_secrets(person: Person, place: str) -
     assert marks(person) >= 1
 
 
-def test_a_hook_notes_nothing_but_the_transcript(person: Person) -> None:
+def test_a_hook_stores_only_the_path_of_the_transcript(person: Person) -> None:
     said = {"session_id": token("a session"), "transcript_path": "/tmp/log.jsonl", "cwd": "/", "tool_name": token("a tool")}
     person.run("hook", "post-tool-use", input=json.dumps(said))
     assert "/tmp/log.jsonl" in (person.realm / "hooks.queue").read_text("utf-8")

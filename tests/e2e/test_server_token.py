@@ -77,7 +77,7 @@ def token(person: Person, *options: str) -> str:
 # ---- where it is kept
 
 
-def test_the_token_is_made_once_and_only_its_owner_can_read_it(person: Person) -> None:
+def test_the_token_is_created_once_and_only_its_owner_can_read_it(person: Person) -> None:
     first = token(person)
     assert len(first) >= 32
     assert token(person) == first
@@ -102,7 +102,7 @@ def test_a_new_token_replaces_the_old_one_when_the_server_restarts(person: Perso
         assert server.ask("GET", "/sessions", authorization=f"Bearer {new}")[0] == 200
 
 
-def test_the_variable_goes_before_the_file(person: Person) -> None:
+def test_the_variable_overrides_the_token_file(person: Person) -> None:
     token(person)
     person.env["RECOLLECT_TOKEN"] = "sixteen-letters-at-least"
     assert token(person) == "sixteen-letters-at-least"
@@ -118,9 +118,7 @@ def test_the_variable_goes_before_the_file(person: Person) -> None:
         ("", 0o600, "does not hold a token"),
     ],
 )
-def test_a_token_file_that_cannot_be_trusted_is_refused_with_the_way_out(
-    person: Person, content: str, mode: int, reason: str
-) -> None:
+def test_an_unsafe_token_file_is_refused_with_advice(person: Person, content: str, mode: int, reason: str) -> None:
     path = person.state / "token"
     path.parent.mkdir(parents=True)
     path.write_text(content)
@@ -133,14 +131,14 @@ def test_a_token_file_that_cannot_be_trusted_is_refused_with_the_way_out(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_token_for_programs_is_json(person: Person) -> None:
+def test_recollect_token_prints_json(person: Person) -> None:
     assert person.json("token") == {"token": token(person)}
 
 
 # ---- the port of JSON-RPC
 
 
-def test_the_rpc_port_always_wants_the_token_first(owner: Person, server: HttpServer) -> None:
+def test_the_rpc_port_requires_the_token_in_the_first_request(owner: Person, server: HttpServer) -> None:
     assert server.rpc_port is not None
     with RpcPort(owner) as port:
         for where in (server.rpc_port, port.port):
@@ -161,7 +159,7 @@ def test_the_rpc_port_always_wants_the_token_first(owner: Person, server: HttpSe
 # ---- without one
 
 
-def test_a_server_without_a_token_warns_and_serves_everybody(person: Person) -> None:
+def test_a_server_without_a_token_warns_and_serves_every_caller(person: Person) -> None:
     with HttpServer(person, "--no-token") as server:
         assert server.ask("GET", "/sessions")[0] == 200
         assert server.announcement["link"] is None
@@ -194,7 +192,7 @@ def test_the_printed_link_signs_a_browser_in_once(owner: Person) -> None:
         assert b"This link was used before" in again.content  # type: ignore[attr-defined]
 
 
-def test_a_cookie_outlives_the_server_and_ends_with_the_token(person: Person) -> None:
+def test_a_cookie_survives_a_restart_and_ends_with_the_token(person: Person) -> None:
     with HttpServer(person) as server:
         port = urlsplit(server.url).port
         cookie = {"cookie": cookie_of(fetch(server.announcement["link"]))}
@@ -208,14 +206,14 @@ def test_a_cookie_outlives_the_server_and_ends_with_the_token(person: Person) ->
 @pytest.mark.parametrize(
     "cookie", ["recollect-{port}=", "recollect-{port}={token}", "recollect-1={value}", "recollect-{port}={value}x", "other={value}", "recollect-{port}=\xff", '"; recollect-{port}'],
 )  # fmt: skip
-def test_no_other_cookie_is_taken(owner: Person, server: HttpServer, cookie: str) -> None:
+def test_no_other_cookie_is_accepted(owner: Person, server: HttpServer, cookie: str) -> None:
     name, _, value = cookie_of(fetch(token(owner, "--link", "--url", server.url))).partition("=")
     assert fetch(f"{server.url}/sessions", {"cookie": f"{name}={value}"}).status == 200
     given = cookie.format(port=urlsplit(server.url).port, token=server.token, value=value)
     assert fetch(f"{server.url}/sessions", {"cookie": given}).status == 401
 
 
-def test_another_link_can_be_had_by_who_has_the_token(owner: Person, server: HttpServer) -> None:
+def test_the_token_gets_another_link(owner: Person, server: HttpServer) -> None:
     link = token(owner, "--link", "--url", server.url)
     assert fetch(link).status == 303
     assert fetch(link).status == 403
@@ -223,7 +221,7 @@ def test_another_link_can_be_had_by_who_has_the_token(owner: Person, server: Htt
     assert fetch(f"{server.url}/login-links", method="POST").status == 401
 
 
-def test_a_person_who_is_not_signed_in_sees_how_to(server: HttpServer) -> None:
+def test_a_page_without_sign_in_says_how_to_sign_in(server: HttpServer) -> None:
     for path in ("/", "/docs", "/sessions"):
         page = fetch(server.url + path, {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
         assert page.status == 401
@@ -232,7 +230,7 @@ def test_a_person_who_is_not_signed_in_sees_how_to(server: HttpServer) -> None:
     assert fetch(f"{server.url}/docs", {"accept": "*/*"}).headers["content-type"] == "application/json"
 
 
-def test_a_form_takes_the_token_too(server: HttpServer) -> None:
+def test_the_sign_in_form_accepts_the_token(server: HttpServer) -> None:
     form = {"content-type": "application/x-www-form-urlencoded", "origin": server.url}
     signed_in = fetch(f"{server.url}/login", form, "POST", f"token={server.token}")
     assert signed_in.status == 303
@@ -246,7 +244,7 @@ def test_a_form_takes_the_token_too(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("code", ["", "x", "%00", "../..", "a" * 10_000, "<script>"])
-def test_a_made_up_link_signs_nobody_in(server: HttpServer, code: str) -> None:
+def test_an_invalid_link_does_not_sign_in(server: HttpServer, code: str) -> None:
     response = fetch(f"{server.url}/login?code={code}")
     assert (response.status, response.headers["set-cookie"]) == (403, None)
     assert b"<script" not in response.content  # type: ignore[attr-defined]
@@ -293,7 +291,7 @@ def test_the_token_is_never_sent_to_another_users_program(owner: Person, server:
         assert server.token is not None and server.token not in other.stdout.read()
 
 
-def test_a_link_wants_a_server_of_this_machine(person: Person) -> None:
+def test_a_link_is_only_requested_from_this_machine(person: Person) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     for url, reason in (
@@ -308,7 +306,7 @@ def test_a_link_wants_a_server_of_this_machine(person: Person) -> None:
         assert reason in done.stderr
 
 
-def test_what_is_printed_names_the_link_and_never_the_token(owner: Person) -> None:
+def test_the_server_prints_the_link_and_never_the_token(owner: Person) -> None:
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--no-sync"]
     with subprocess.Popen(command, env=owner.env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

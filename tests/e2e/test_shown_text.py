@@ -15,13 +15,13 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_command_prints_what_a_terminal_obeys_or_hides(person: Person, hostile_log: Path, command: list[str]) -> None:
+def test_no_command_prints_control_or_invisible_characters(person: Person, hostile_log: Path, command: list[str]) -> None:
     done = person.run(*command, check=False)
     assert not [ascii(one) for one in ACTING if one in done.stdout + done.stderr]
 
 
-def test_a_transcript_cannot_forge_a_line_of_its_reading(person: Person, hostile_log: Path) -> None:
-    with connect_memory(person) as client:
+def test_a_transcript_cannot_forge_a_line_of_the_read_tool(person: Person, hostile_log: Path) -> None:
+    with opened(person) as client:
         text = client.text("read", path=str(hostile_log))
         lines = text.splitlines()
         assert "> ## Exchange 99" in lines and "> # Sub-agent of: evil" in lines and "> > quoted" in lines

@@ -43,7 +43,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("again", ["sync", "rebuild"])
-def test_a_log_that_tells_less_costs_nothing_that_was_read(person: Person, log: Path, damage: str, again: str) -> None:
+def test_a_shrunken_log_removes_no_stored_event(person: Person, log: Path, damage: str, again: str) -> None:
     log.write_bytes(DAMAGE[damage](log.read_bytes()))
     person.run("sync")
     if again == "rebuild":
@@ -54,7 +54,7 @@ def test_a_log_that_tells_less_costs_nothing_that_was_read(person: Person, log: 
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["seen empty", "not seen empty"])
-def test_an_emptied_log_that_goes_on_adds_to_what_it_told(person: Person, claude: Claude, log: Path, seen: bool) -> None:
+def test_an_emptied_log_that_grows_adds_events(person: Person, claude: Claude, log: Path, seen: bool) -> None:
     log.write_bytes(b"")
     if seen:
         person.sync()
@@ -69,7 +69,7 @@ def test_an_emptied_log_that_goes_on_adds_to_what_it_told(person: Person, claude
     assert [session.turn_count for session in sessions(person)] == [3]
 
 
-def test_a_codex_log_without_ids_that_was_emptied_goes_on(person: Person) -> None:
+def test_an_emptied_codex_log_without_ids_adds_events(person: Person) -> None:
     log = person.codex_log(THREAD)
     first, rest = codex_session("count the cormorants"), codex_session("count the cormorants", "and the shags")
     log.write_bytes(first)
@@ -88,7 +88,7 @@ CODEX_DAMAGE = ("emptied, and seen so", "rotated", "cut off in front")
 
 
 @pytest.mark.parametrize("how", CODEX_DAMAGE)
-def test_a_codex_log_that_begins_anew_keeps_what_it_told(person: Person, how: str) -> None:
+def test_a_codex_log_that_starts_again_keeps_its_stored_events(person: Person, how: str) -> None:
     """Its records have no ids: a new one stands where an old one stood."""
     log = person.codex_log(THREAD)
     first = codex_session("count the cormorants", "and the gannets")
@@ -111,7 +111,9 @@ def test_a_codex_log_that_begins_anew_keeps_what_it_told(person: Person, how: st
 
 @pytest.mark.parametrize("how", ["emptied", "deleted", "renamed", "NUL bytes"])
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
-def test_a_rebuild_does_not_forget_what_a_log_told(person: Person, claude: Claude, log: Path, how: str, seen: bool) -> None:
+def test_a_rebuild_keeps_the_events_of_a_shrunken_log(
+    person: Person, claude: Claude, log: Path, how: str, seen: bool
+) -> None:
     match how:
         case "emptied":
             log.write_bytes(b"")
@@ -133,7 +135,7 @@ def test_a_rebuild_does_not_forget_what_a_log_told(person: Person, claude: Claud
 
 
 @pytest.mark.parametrize("how", ["renamed", "copied and emptied"])
-def test_a_rotated_log_keeps_what_was_in_it(person: Person, claude: Claude, log: Path, how: str) -> None:
+def test_a_rotated_log_keeps_its_stored_events(person: Person, claude: Claude, log: Path, how: str) -> None:
     rotated = log.with_name(log.name + ".1")
     if how == "renamed":
         log.rename(rotated)
@@ -157,7 +159,7 @@ def test_a_log_that_begins_with_another_session_keeps_the_first_one(person: Pers
     assert len(found(person, "heron")) == 1
 
 
-def test_lines_behind_garbage_are_added(person: Person, claude: Claude, log: Path) -> None:
+def test_lines_after_garbage_are_added(person: Person, claude: Claude, log: Path) -> None:
     first, *rest = lines(log)
     log.write_bytes(first + b"\0" * sum(map(len, rest)) + b"\n")
     person.sync()
@@ -180,7 +182,7 @@ def test_a_rewound_log_replaces_what_was_rewound(person: Person, claude: Claude,
     assert found(person, "egret") == []
 
 
-def test_a_log_rewritten_after_it_was_seen_empty_replaces(person: Person, log: Path) -> None:
+def test_a_log_rewritten_after_a_sync_saw_it_empty_replaces_events(person: Person, log: Path) -> None:
     edited = log.read_bytes().replace(b"heron", b"bittern")
     log.write_bytes(b"")
     person.sync()
@@ -190,7 +192,7 @@ def test_a_log_rewritten_after_it_was_seen_empty_replaces(person: Person, log: P
     assert found(person, "heron") == []
 
 
-def test_a_restored_log_is_what_it_was(person: Person, claude: Claude, log: Path) -> None:
+def test_a_restored_log_gives_the_same_archive(person: Person, claude: Claude, log: Path) -> None:
     whole = log.read_bytes()
     before = archived(person)
     log.write_bytes(b"")
@@ -203,7 +205,7 @@ def test_a_restored_log_is_what_it_was(person: Person, claude: Claude, log: Path
     assert archived(person) == undisturbed(person)
 
 
-def test_a_log_cut_behind_a_slash_command_costs_nothing(person: Person, claude: Claude, log: Path) -> None:
+def test_a_log_cut_after_a_slash_command_loses_no_event(person: Person, claude: Claude, log: Path) -> None:
     command = claude.prompt("<command-name>/bake</command-name>\n<command-args></command-args>")
     append(log, command, claude.says("baked"))
     person.sync()

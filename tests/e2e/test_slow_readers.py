@@ -41,7 +41,7 @@ def is_active(rpc: RawRpc, session: str) -> bool:
     return bool(rpc.result("session/read", session_id=session)["is_active"])
 
 
-def test_a_client_that_does_not_read_its_progress_holds_up_no_turn(person: Person, rpc: RawRpc) -> None:
+def test_a_client_that_does_not_read_progress_does_not_block_its_turn(person: Person, rpc: RawRpc) -> None:
     """It can be interrupted from elsewhere, and the answer is there when the client reads again."""
     session = create_deferred(rpc, command=["sleep", "600"])
     call = {"name": "meerkat_start_turn", "arguments": {"session_id": session, "prompt": "go"}}
@@ -56,7 +56,7 @@ def test_a_client_that_does_not_read_its_progress_holds_up_no_turn(person: Perso
         assert answer["result"]["structuredContent"]["code"] == "REQUEST_CANCELLED"
 
 
-def test_a_turn_that_nobody_reads_is_interrupted_from_elsewhere(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
+def test_a_turn_without_a_reader_can_be_interrupted_from_elsewhere(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     command = " ".join(talking(tmp_path, "time.sleep(600)"))
     session = create_deferred(rpc)
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
@@ -67,7 +67,7 @@ def test_a_turn_that_nobody_reads_is_interrupted_from_elsewhere(person: Person, 
         assert process.wait(20) == CANCELLED
 
 
-def test_who_reads_an_answer_late_has_all_of_it(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
+def test_a_late_reader_gets_the_complete_answer(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     session = create_deferred(rpc)
     command = " ".join(talking(tmp_path))
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_printed_is_an_error(person: Person) -> None:
     assert (done.returncode, done.stderr) == (1, "recollect: The system: No space left on device\n")
 
 
-def test_who_closes_the_output_wants_no_answer_printed(person: Person) -> None:
+def test_a_closed_output_is_not_an_error(person: Person) -> None:
     command = f'"{sys.executable}" -m recollect run go --command cat --realm {REALM} >&-'
     done = subprocess.run(["sh", "-c", command], env=person.env, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr[:8]) == (0, "session ")

@@ -50,7 +50,7 @@ def problems(person: Person) -> list[str]:
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
-def test_reading_leaves_no_trace_beside_a_database_in_use(person: Person, journal: str) -> None:
+def test_reading_a_database_in_use_leaves_no_file_beside_it(person: Person, journal: str) -> None:
     owner = Crush(person.home / "harbour" / ".crush" / "crush.db", journal)
     _list_projects(person, owner.path.parent)
     owner.begins()
@@ -62,9 +62,7 @@ def test_reading_leaves_no_trace_beside_a_database_in_use(person: Person, journa
     owner.kill()
 
 
-def test_a_database_whose_owner_died_is_read_with_its_write_ahead_log_and_left_as_it_is(
-    person: Person, crush: Crush
-) -> None:
+def test_a_database_whose_owner_died_is_read_with_its_write_ahead_log_and_unchanged(person: Person, crush: Crush) -> None:
     crush.begins()
     crush.says("only in the log of writes")
     crush.kill()
@@ -87,7 +85,7 @@ def test_a_copied_database_without_the_index_of_its_write_ahead_log_is_read(pers
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
-def test_an_owner_writes_on_while_it_is_being_read(person: Person, journal: str) -> None:
+def test_an_owner_can_write_while_its_database_is_read(person: Person, journal: str) -> None:
     owner = Crush(person.home / "harbour" / ".crush" / "crush.db", journal)
     _list_projects(person, owner.path.parent)
     owner.begins()
@@ -102,7 +100,7 @@ def test_an_owner_writes_on_while_it_is_being_read(person: Person, journal: str)
     owner.kill()
 
 
-def test_what_an_owner_has_not_committed_is_not_read(person: Person, crush: Crush) -> None:
+def test_uncommitted_rows_are_not_read(person: Person, crush: Crush) -> None:
     crush.begins()
     crush.says("committed")
     crush.do("BEGIN IMMEDIATE")
@@ -125,7 +123,7 @@ def beside(person: Person) -> Claude:
     return said
 
 
-def test_a_locked_database_is_named_and_read_when_it_is_free(person: Person, crush: Crush, beside: Claude) -> None:
+def test_a_locked_database_is_reported_and_read_later(person: Person, crush: Crush, beside: Claude) -> None:
     crush.begins()
     crush.says("behind a lock")
     crush.do("PRAGMA locking_mode = EXCLUSIVE")
@@ -141,7 +139,7 @@ def test_a_locked_database_is_named_and_read_when_it_is_free(person: Person, cru
 
 
 @pytest.mark.parametrize("rubbish", [b"not a database at all" * 400, b"SQLite format 3\0" + b"\xff" * 8_000])
-def test_a_damaged_database_is_named_and_what_was_read_of_it_stays(
+def test_a_damaged_database_is_reported_and_its_stored_events_stay(
     person: Person, crush: Crush, beside: Claude, rubbish: bytes
 ) -> None:
     crush.begins()
@@ -155,7 +153,7 @@ def test_a_damaged_database_is_named_and_what_was_read_of_it_stays(
     assert person.sync().files_read == 0  # until it changes
 
 
-def test_a_schema_that_is_not_known_is_named(person: Person, crush: Crush, beside: Claude) -> None:
+def test_an_unknown_schema_is_reported(person: Person, crush: Crush, beside: Claude) -> None:
     crush.do("ALTER TABLE sessions RENAME COLUMN message_count TO number_of_messages")
     person.sync()
     assert texts(person) == ["meanwhile"]
@@ -256,7 +254,7 @@ def test_only_what_changed_in_a_document_is_written(person: Person) -> None:
     assert archived(person) == undisturbed(person)
 
 
-def test_a_document_that_is_written_anew_with_the_same_content_changes_nothing(person: Person) -> None:
+def test_a_document_rewritten_with_the_same_content_changes_nothing(person: Person) -> None:
     path = gemini(person, "one", message(1, "still here"))
     person.sync()
     with Ingester(person.realm, person.settings(), all_sources(), person.env) as intake:
@@ -267,7 +265,7 @@ def test_a_document_that_is_written_anew_with_the_same_content_changes_nothing(p
         assert intake.archive.db.total_changes - before == 1  # its cursor
 
 
-def test_half_a_document_is_named_and_costs_nothing_that_was_read(person: Person) -> None:
+def test_an_incomplete_document_is_reported_and_its_stored_events_stay(person: Person) -> None:
     path = gemini(person, "one", message(1, "whole"))
     gemini(person, "two", message(1, "beside"))
     person.sync()
@@ -281,7 +279,7 @@ def test_half_a_document_is_named_and_costs_nothing_that_was_read(person: Person
     assert problems(person) == []
 
 
-def test_a_message_that_is_gone_from_its_document_is_gone_from_search(person: Person) -> None:
+def test_a_message_removed_from_its_document_is_not_found(person: Person) -> None:
     gemini(person, "one", message(1, "kept"), message(2, "hoopoe"))
     person.sync()
     gemini(person, "one", message(1, "kept"))
@@ -289,7 +287,7 @@ def test_a_message_that_is_gone_from_its_document_is_gone_from_search(person: Pe
     assert (texts(person), found(person, "hoopoe")) == (["kept"], [])
 
 
-def test_a_document_that_was_emptied_costs_nothing_that_was_read(person: Person) -> None:
+def test_an_emptied_document_keeps_its_stored_events(person: Person) -> None:
     gemini(person, "one", message(1, "kept"))
     person.sync()
     gemini(person, "one")
@@ -305,7 +303,7 @@ def test_the_same_ids_in_two_sessions_are_two_events(person: Person) -> None:
     assert len({event.id for event in events(person)}) == 2
 
 
-def test_of_a_session_in_two_places_the_fuller_one_is_kept(person: Person) -> None:
+def test_of_a_session_in_two_places_the_longer_one_is_stored(person: Person) -> None:
     shorter = [message(1, "first")]
     longer = [message(1, "first"), message(2, "second")]
     gemini(person, "one", *shorter, project="harbour")
@@ -327,7 +325,7 @@ def test_a_time_is_understood_in_any_unit(person: Person, stamp: object) -> None
     assert [event.at for event in events(person)] == [1_768_075_200_000]
 
 
-def test_what_has_no_time_happened_when_it_was_first_seen(person: Person) -> None:
+def test_a_record_without_a_time_gets_the_time_of_the_first_sync(person: Person) -> None:
     undated = [{**message(number, f"prompt {number}"), "timestamp": None} for number in range(3)]
     os.utime(gemini(person, "one", *undated[:2]), (1_700_000_000, 1_700_000_000))
     person.sync()
@@ -380,7 +378,7 @@ def test_a_watcher_of_databases_alone_follows_them(person: Person, crush: Crush)
 # ---- by name
 
 
-def test_naming_a_file_says_what_it_was_taken_for(person: Person, tmp_path: Path) -> None:
+def test_a_sync_of_a_named_file_says_which_format_it_recognised(person: Person, tmp_path: Path) -> None:
     copy = tmp_path / "backup.txt"
     gemini(person, "one", message(1, "from a backup")).rename(copy)
     done = person.run("sync", str(copy))
@@ -388,7 +386,7 @@ def test_naming_a_file_says_what_it_was_taken_for(person: Person, tmp_path: Path
     assert texts(person) == ["from a backup"]
 
 
-def test_a_folder_of_strangers_is_named_in_part_and_counted(person: Person, tmp_path: Path) -> None:
+def test_unknown_files_of_a_named_folder_are_counted_and_some_listed(person: Person, tmp_path: Path) -> None:
     strangers = tmp_path / "strangers"
     strangers.mkdir()
     for number in range(13):
@@ -400,7 +398,7 @@ def test_a_folder_of_strangers_is_named_in_part_and_counted(person: Person, tmp_
     assert len(person.json("sync", str(strangers))["unrecognised"]) == 13
 
 
-def test_half_a_document_that_is_named_is_known_for_what_it_is(person: Person, tmp_path: Path) -> None:
+def test_an_incomplete_named_document_is_recognised(person: Person, tmp_path: Path) -> None:
     half = tmp_path / "half.json"
     whole = gemini(person, "one", message(1, "never to be read"), message(2, "nor this")).read_bytes()
     half.write_bytes(whole[:-20])
@@ -409,7 +407,7 @@ def test_half_a_document_that_is_named_is_known_for_what_it_is(person: Person, t
     assert problems(person) == ["not JSON, or incomplete"]
 
 
-def test_what_is_no_file_is_not_waited_for(person: Person, tmp_path: Path) -> None:
+def test_a_sync_refuses_named_pipes_and_devices(person: Person, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     done = person.run("sync", str(tmp_path / "pipe.jsonl"), "/dev/zero", check=False)
     assert done.returncode == 1
@@ -455,7 +453,7 @@ def test_a_session_that_is_excluded_later_is_emptied_when_it_changes(person: Per
     assert found(person, "thought") == []
 
 
-def test_a_watcher_follows_what_lies_in_project_folders(person: Person, tmp_path: Path) -> None:
+def test_a_watcher_follows_logs_in_project_folders(person: Person, tmp_path: Path) -> None:
     project = tmp_path / "reeds"
     project.mkdir()
     history = project / ".aider.chat.history.md"
@@ -474,7 +472,7 @@ def test_a_watcher_follows_what_lies_in_project_folders(person: Person, tmp_path
         until(lambda: finds("wryneck"))
 
 
-def test_what_was_read_whole_counts_as_read(person: Person, crush: Crush) -> None:
+def test_a_completely_read_document_counts_as_read(person: Person, crush: Crush) -> None:
     crush.begins()
     crush.says("all of it")
     gemini(person, "one", message(1, "all of it"))
@@ -497,7 +495,7 @@ def test_records_without_a_time_are_counted(person: Person) -> None:
     assert "1 without a time" in person.run("doctor").stdout
 
 
-def test_an_id_that_two_sessions_share_is_named(person: Person) -> None:
+def test_an_id_of_two_sessions_is_reported(person: Person) -> None:
     for number in (1, 2):
         owner = Crush(person.home / f"harbour{number}" / ".crush" / "crush.db")
         owner.begins(f"s-{number}")

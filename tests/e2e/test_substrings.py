@@ -58,7 +58,7 @@ def previews(realm: LiveRealm, query: str, **more: Any) -> list[str]:
     return [match["preview"] for match in json.loads(reply.text)["data"]["matches"]]
 
 
-def test_a_small_archive_needs_no_index_of_pieces(person: Person) -> None:
+def test_a_small_archive_has_no_ngram_index(person: Person) -> None:
     write(person.claude_log(ONE), exchanges(Claude(ONE), 20))
     person.sync()
     all_done(person)
@@ -66,7 +66,7 @@ def test_a_small_archive_needs_no_index_of_pieces(person: Person) -> None:
     assert previews(LiveRealm(person.settings()), "inPrompt7") == ["plainPrompt7"]
 
 
-def test_a_large_one_gets_it_behind_everything_else(large: Person) -> None:
+def test_a_large_archive_gets_its_ngram_index_last(large: Person) -> None:
     assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], "found before it is there"
     all_done(large)
     assert mark(large) == 2 * EXCHANGES + 20
@@ -85,7 +85,7 @@ def test_a_rare_string_reads_few_events(large: Person) -> None:
     assert len(asked) < 20, "a question or two, not one for every session or event"
 
 
-def test_what_came_after_the_index_is_found_at_once(large: Person) -> None:
+def test_events_newer_than_the_index_are_found_at_once(large: Person) -> None:
     all_done(large)
     before = mark(large)
     log = Claude(TWO, start=90_000)
@@ -97,7 +97,7 @@ def test_what_came_after_the_index_is_found_at_once(large: Person) -> None:
     assert previews(LiveRealm(large.settings()), "laterPrompt1") == ["laterPrompt1", "laterPrompt10 and freshlyAdded"]
 
 
-def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person) -> None:
+def test_a_running_server_works_without_a_deleted_index(large: Person) -> None:
     all_done(large)
     realm = LiveRealm(large.settings())
     assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
@@ -110,7 +110,7 @@ def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person
 
 
 @pytest.mark.parametrize("name", ["meta.json", "seen", "archive-identity"])
-def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
+def test_a_damaged_index_is_built_again(large: Person, name: str) -> None:
     all_done(large)
     (NGRAMS.folder(large.realm) / name).write_text("{")
     assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
@@ -120,7 +120,7 @@ def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", [TEXT, NGRAMS], ids=["text", "pieces"])
-def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large: Person, layout: IndexLayout) -> None:
+def test_an_index_overwritten_under_a_server_does_not_block_requests(large: Person, layout: IndexLayout) -> None:
     """The engine panics over such files, which is no error that Python knows as one."""
     all_done(large)
     with large.mcp() as client:
@@ -140,7 +140,7 @@ def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large:
         assert mark(large) == 2 * EXCHANGES + 20, "it is made anew"
 
 
-def test_a_writer_that_cannot_go_on_with_damaged_files_begins_anew(large: Person) -> None:
+def test_a_writer_with_damaged_files_builds_the_index_again(large: Person) -> None:
     all_done(large)
     folder = NGRAMS.folder(large.realm)
     (folder / "seen").unlink()
@@ -152,7 +152,7 @@ def test_a_writer_that_cannot_go_on_with_damaged_files_begins_anew(large: Person
     assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
 
 
-def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> None:
+def test_an_excluded_session_is_removed_from_the_index(large: Person) -> None:
     all_done(large)
     append(large.claude_log(TWO), Claude(TWO, start=95_000).prompt("DO NOT INDEX THIS CHAT"))
     large.sync()
@@ -162,7 +162,7 @@ def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> Non
         assert distiller._emptied_in_ngrams({s.id: s for s in distiller.reader.all_sessions()}) == []
 
 
-def test_killed_at_any_moment_it_is_finished_later(large: Person) -> None:
+def test_an_index_build_killed_at_any_moment_is_finished_later(large: Person) -> None:
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
@@ -182,7 +182,7 @@ def test_killed_at_any_moment_it_is_finished_later(large: Person) -> None:
     assert mark(large) == 2 * EXCHANGES + 20
 
 
-def test_a_sync_leaves_it_to_a_process_of_its_own(person: Person) -> None:
+def test_a_sync_leaves_the_index_to_a_background_process(person: Person) -> None:
     write(person.claude_log(ONE), exchanges(Claude(ONE), EXCHANGES))
     person.run("sync")
     until(lambda: mark(person) == 2 * EXCHANGES)

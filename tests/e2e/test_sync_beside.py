@@ -18,7 +18,7 @@ def found(person: Person, word: str) -> bool:
     return bool(person.json("search", word)["data"]["results"])
 
 
-def test_a_sync_beside_a_watcher_reads_all_that_was_written_before_it(person: Person) -> None:
+def test_a_sync_beside_a_watcher_reads_all_earlier_lines(person: Person) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with watching(person) as watcher:
@@ -32,7 +32,7 @@ def test_a_sync_beside_a_watcher_reads_all_that_was_written_before_it(person: Pe
         assert (report["files"], report["unreadable"]) == (1, [])
 
 
-def test_named_files_outside_of_every_home_are_read_beside_a_watcher(person: Person, tmp_path: Path) -> None:
+def test_named_files_outside_the_agents_folders_are_read_beside_a_watcher(person: Person, tmp_path: Path) -> None:
     said = Claude()
     away = write(tmp_path / "away" / f"{said.session}.jsonl", [said.prompt("a hidden wryneck")])
     with watching(person) as watcher:
@@ -56,7 +56,7 @@ def test_a_sync_waits_for_another_one(person: Person) -> None:
     assert person.json("status")["events"] == 500
 
 
-def test_a_sync_that_waits_in_vain_says_who_writes_and_has_the_rest_read_later(person: Person) -> None:
+def test_a_sync_that_cannot_write_names_the_writer_and_its_logs_are_read_later(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with running(person, "watch", "--quiet") as writer:
@@ -73,7 +73,7 @@ def test_a_sync_that_waits_in_vain_says_who_writes_and_has_the_rest_read_later(p
 
 
 @pytest.mark.parametrize("command", [("doctor", "--repair"), ("rebuild",)])
-def test_a_repair_has_its_turn_beside_a_watcher(person: Person, command: tuple[str, ...]) -> None:
+def test_a_repair_can_run_beside_a_watcher(person: Person, command: tuple[str, ...]) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with watching(person) as watcher:

@@ -101,7 +101,7 @@ def ranked(tools: list[dict[str, Any]], query: str) -> list[str]:
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
-def test_who_looks_for_earlier_work_finds_the_tools_for_it_first(tools: list[dict[str, Any]], phrase: str) -> None:
+def test_a_search_for_earlier_work_ranks_our_tools_first(tools: list[dict[str, Any]], phrase: str) -> None:
     order = ranked(tools, phrase)
     assert {*WANTED} <= {*order}
     others = [place for place, name in enumerate(order) if name.startswith("meerkat_") or "journey" in name]

@@ -86,7 +86,7 @@ def servers(person: Person) -> dict[str, str]:
 # ---- types
 
 
-def test_the_types_are_what_the_table_says() -> None:
+def test_the_types_match_the_operations() -> None:
     made = ran([sys.executable, str(GENERATOR)], ROOT)
     assert (SDK / "src" / "operations.ts").read_text("utf-8") == made, "out of date: make sdk"
 
@@ -112,11 +112,11 @@ def test_the_types_are_what_the_table_says() -> None:
     ],
     ids=str,
 )
-def test_a_schema_has_its_type(schema: dict[str, Any], expected: str) -> None:
+def test_a_schema_becomes_its_type(schema: dict[str, Any], expected: str) -> None:
     assert runpy.run_path(str(GENERATOR))["type_of"](schema) == expected
 
 
-def test_a_word_of_a_schema_that_no_type_is_known_for_is_not_passed_over() -> None:
+def test_an_unknown_keyword_of_a_schema_is_an_error() -> None:
     with pytest.raises(ValueError, match="oneOf"):
         runpy.run_path(str(GENERATOR))["type_of"]({"oneOf": []})
 
@@ -124,19 +124,19 @@ def test_a_word_of_a_schema_that_no_type_is_known_for_is_not_passed_over() -> No
 # ---- the SDK
 
 
-def test_its_version_is_the_servers() -> None:
+def test_the_sdk_has_the_servers_version() -> None:
     assert json.loads((SDK / "package.json").read_bytes())["version"] == __version__
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_its_own_tests_pass(name: str, built: Path, person: Person) -> None:
+def test_the_sdks_own_tests_pass(name: str, built: Path, person: Person) -> None:
     """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its wires."""
     said = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
     tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", said, re.MULTILINE)}
     assert tallies["pass"] == tallies["tests"] > 0, said
 
 
-def test_the_package_holds_what_runs_and_no_more(tarball: Path, built: Path) -> None:
+def test_the_package_has_only_compiled_files_readme_and_licence(tarball: Path, built: Path) -> None:
     modules = [path.stem for path in SDK.glob("src/*.ts")]
     expected = {f"dist/{name}.{kind}" for name in modules for kind in ("js", "d.ts")}
     expected |= {"package.json", "README.md", "LICENSE"}

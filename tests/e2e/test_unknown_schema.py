@@ -49,7 +49,7 @@ def refusal(person: Person, *command: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_an_archive_of_the_very_first_version_is_named_with_what_to_do(
+def test_an_archive_of_the_first_version_is_reported_with_advice(
     person: Person, log: Path, command: tuple[str, ...]
 ) -> None:
     change(person.realm / "archive.db", FIRST_VERSION)
@@ -64,7 +64,7 @@ def test_an_archive_of_the_very_first_version_is_named_with_what_to_do(
     [FIRST_VERSION, "DROP TABLE turn", "ALTER TABLE event DROP COLUMN line", "PRAGMA user_version = 0"],
     ids=["first version", "a table is missing", "a column is missing", "no version"],
 )
-def test_doctor_names_an_unknown_schema_and_repairs_it_from_the_logs(person: Person, log: Path, script: str) -> None:
+def test_doctor_reports_an_unknown_schema_and_rebuilds_it_from_the_logs(person: Person, log: Path, script: str) -> None:
     memory = memories(person)
     change(person.realm / "archive.db", script)
     assert "damaged or unknown schema" in person.json("doctor")["archive"]
@@ -84,7 +84,7 @@ def test_repairing_the_first_version_rescues_sessions_whose_logs_are_gone(person
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("doctor",), ("doctor", "--repair")], ids="-".join)
-def test_an_archive_of_a_newer_version_says_to_upgrade_and_is_not_touched(
+def test_an_archive_of_a_newer_version_says_to_upgrade_and_is_unchanged(
     person: Person, log: Path, command: tuple[str, ...]
 ) -> None:
     archive = person.realm / "archive.db"
@@ -95,7 +95,7 @@ def test_an_archive_of_a_newer_version_says_to_upgrade_and_is_not_touched(
     assert not list(person.realm.glob("archive.damaged-*"))
 
 
-def test_a_memory_of_an_unknown_schema_is_named_and_never_touched(person: Person, log: Path) -> None:
+def test_a_memory_of_an_unknown_schema_is_reported_and_unchanged(person: Person, log: Path) -> None:
     memory = person.realm / "memory.db"
     change(memory, "DROP TABLE observed_turn; PRAGMA wal_checkpoint(TRUNCATE)")
     before = memory.read_bytes()

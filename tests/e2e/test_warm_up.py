@@ -22,7 +22,7 @@ def mapped(client: RawMcp, name: str) -> bool:
     return name in Path(f"/proc/{client.process.pid}/maps").read_text()
 
 
-def test_a_server_has_opened_what_a_search_needs_before_the_first_call(person: Person) -> None:
+def test_a_server_opens_everything_for_a_search_before_the_first_call(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
     person.run("sync")
@@ -33,14 +33,14 @@ def test_a_server_has_opened_what_a_search_needs_before_the_first_call(person: P
         assert client.call("search_sessions", query="hoopoe")["data"]["result_count"]
 
 
-def test_where_nothing_was_read_nothing_is_opened_or_made(person: Person) -> None:
+def test_an_empty_realm_opens_and_creates_nothing(person: Person) -> None:
     with person.mcp() as client:
         client.request("initialize", HELLO)
     assert client.process.returncode == 0
     assert not archive_path(person.realm).exists()
 
 
-def test_what_cannot_be_opened_is_left_to_the_first_question(person: Person) -> None:
+def test_a_failure_to_open_is_left_to_the_first_query(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     person.run("sync")
@@ -60,7 +60,7 @@ def engine_threads(client: RawMcp) -> list[str]:
     return [name for name in names if "tantivy" in name]
 
 
-def test_a_server_that_nobody_asks_has_no_thread_that_wakes_up(person: Person) -> None:
+def test_an_idle_server_has_no_thread_that_wakes_up(person: Person) -> None:
     """The engine's looks at a file twice a second, for as long as an index is open."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])

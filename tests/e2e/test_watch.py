@@ -75,7 +75,7 @@ def test_an_appended_line_becomes_searchable(watched: tuple[Person, RawMcp]) -> 
         until(partial(finds, client, word))
 
 
-def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(watched: tuple[Person, RawMcp]) -> None:
+def test_a_line_written_in_pieces_becomes_searchable_once_complete(watched: tuple[Person, RawMcp]) -> None:
     person, client = watched
     said = Claude("66666666-6666-4666-8666-666666666666")
     whole = write(person.home / "aside", [said.says("a merlin at last"), said.says("a nightjar too")]).read_bytes()
@@ -119,7 +119,7 @@ def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
     assert not finds(client, "rail")
 
 
-def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person: Person) -> None:
+def test_lines_written_while_the_watcher_starts_become_searchable(person: Person) -> None:
     """Nothing may fall between its first look at the logs and the moment from which it is told of changes."""
     words: list[str] = []
 
@@ -140,7 +140,7 @@ def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person:
                 until(partial(finds, client, word), 10)
 
 
-def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> None:
+def test_a_reader_waits_for_an_archive_that_is_being_created(person: Person) -> None:
     """A server and its watcher begin at the same time: the first answer must not be that the archive is half made."""
     with exclusive(person.realm), person.mcp() as client:
         archive = archive_path(person.realm)
@@ -153,7 +153,7 @@ def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> Non
         assert "data" in client.hear()["result"]["structuredContent"]
 
 
-def test_everything_that_was_watched_is_as_if_read_in_one_go(person: Person) -> None:
+def test_watching_gives_the_same_archive_as_one_sync(person: Person) -> None:
     said = [Claude(f"{number:08d}-0000-4000-8000-000000000000") for number in range(3)]
     for number, agent in enumerate(said):
         write(person.claude_log(agent.session, f"-work-{number}"), [agent.prompt("an old hoopoe")])
@@ -173,14 +173,14 @@ def test_everything_that_was_watched_is_as_if_read_in_one_go(person: Person) -> 
 # ---- who watches
 
 
-def test_watch_ends_cleanly_when_it_is_told_to(person: Person) -> None:
+def test_watch_ends_cleanly_on_a_signal(person: Person) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with watching(person) as process:
             process.send_signal(number)
             assert process.wait(30) == 0
 
 
-def test_watch_tells_what_it_reads_unless_it_is_asked_to_be_quiet(person: Person) -> None:
+def test_watch_prints_what_it_reads_unless_quiet(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with running(person, "watch", stdout=subprocess.PIPE) as process:
@@ -241,7 +241,7 @@ def continues(client: RawMcp, log: Path) -> bool:
     return bool(client.call("search_sessions", query="turnstone")["data"]["result_count"])
 
 
-def test_a_server_that_must_not_sync_does_not(person: Person) -> None:
+def test_a_server_with_no_sync_does_not_sync(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with person.mcp("--no-sync") as client:
