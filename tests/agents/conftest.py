@@ -1,4 +1,4 @@
-"""A place to run agents in: a home, a folder, a model, and one earlier session that has an answer."""
+"""An environment for agents: a home, a folder, a model, and one earlier session that contains an answer."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.conftest import Person
 from tests.logs import Claude, write
 from tests.scripted_model import scripted_model
 
-LONG_AGO = 1_760_000_000  # seconds since 1970: nobody is writing that log
+LONG_AGO = 1_760_000_000  # seconds since 1970: the log is not being written
 
 
 @pytest.fixture

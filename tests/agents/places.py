@@ -1,4 +1,4 @@
-"""Real agents in a home of their own, with a scripted model and our server, ready to be run offline."""
+"""Runs real agents offline, in their own home, with a scripted model and our server."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class Place:
         return found
 
     def run(self, command: list[str]) -> str:
-        """What an agent prints."""
+        """Run an agent. Returns what it prints."""
         started = [self.program(command[0]), *command[1:]]
         more: Any = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
         done = subprocess.run(started, env=self.env, cwd=self.work, timeout=PATIENCE_S, check=False, **more)
@@ -63,13 +63,13 @@ class Place:
         self.person.run("run", prompt, "--runner", "acp", "--command", command, *options, cwd=self.work)
 
     def shown(self) -> str:
-        """All that the model was shown."""
+        """All texts that the model received."""
         return json.dumps(self.model.requests, ensure_ascii=False)
 
     # ---- what Recollect has of it
 
     def sessions(self) -> list[Any]:
-        """The sessions that were not there before, as lists show them."""
+        """The new sessions, as lists show them."""
         self.person.run("sync")
         rows = [row["session"] for row in self.person.json("list")["data"]["sessions"]]
         return [row for row in rows if row["title"] != ASKED]
@@ -146,7 +146,7 @@ class Agent:
     prepare: Callable[[Place], None]
     first: tuple[str, ...]  # before the prompt
     again: tuple[str, ...]
-    options: tuple[str, ...] = ()  # behind the prompt
+    options: tuple[str, ...] = ()  # after the prompt
 
 
 AGENTS = {
@@ -174,7 +174,7 @@ OVER_ACP = {
 
 
 def programs() -> Path:
-    """Where the agents are. The whole file is skipped where they are not installed."""
+    """The folder of the agents. The whole file is skipped if they are not installed."""
     folder = os.environ.get("RECOLLECT_AGENTS")
     if not folder:
         pytest.skip("RECOLLECT_AGENTS names no folder of agents: `make agents` installs them", allow_module_level=True)

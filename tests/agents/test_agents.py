@@ -1,4 +1,4 @@
-"""Real agents, offline, with a scripted model: they use our tools, and we read what they wrote.
+"""Real agents, offline, with a scripted model: they use our tools, and we read their logs.
 
 `make agents` installs the programs and runs this. RECOLLECT_AGENTS is the folder where npm put them.
 """
@@ -15,14 +15,14 @@ programs()
 
 
 def hits(result: str) -> list[Any]:
-    """The hits of a search as the agent passed them on to its model, with whatever it put around them."""
+    """The hits of a search as the agent passed them to its model, with any text around them."""
     told = result[result.index('{"schema_version"') :]
     found: list[Any] = json.JSONDecoder().raw_decode(told)[0]["data"]["results"]
     return found
 
 
 def searched(messages: list[Any]) -> list[str]:
-    """What our search gave back, call by call."""
+    """The answers of our search, one per call."""
     ours = {call["id"] for call in calls_in(messages) if call["name"].endswith("search_sessions")}
     return [result["content"] for result in results_in(messages) if result["tool_use_id"] in ours]
 

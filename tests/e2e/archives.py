@@ -1,4 +1,4 @@
-"""What a realm holds, for comparing: by the archive's own reader and by the real search."""
+"""The content of a realm, for comparisons: by the archive's own reader and by the real search."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def archived(person: Person, realm: Path | None = None) -> list[str]:
 
 
 def undisturbed(person: Person) -> list[str]:
-    """The same after a single sync of the home as it is now, into a realm that knows nothing."""
+    """The same after a single sync of the current home into an empty realm."""
     realm = person.state.parent / "undisturbed"
     sync(realm, person.settings(), all_sources(), person.env)
     return archived(person, realm)
@@ -48,7 +48,7 @@ def events(person: Person) -> list[EventRow]:
 
 
 def texts(person: Person) -> list[str]:
-    """What was said, in order."""
+    """The texts of all events, in order."""
     return [event.text() for event in events(person)]
 
 
@@ -57,12 +57,12 @@ def answer(person: Person, query: str, **more: Any) -> dict[str, Any]:
     arguments = {"query": query, "event_types": list(SEARCHABLE), "n_hits": 50, **more}
     realm = LiveRealm(person.settings())
     envelope: dict[str, Any] = json.loads(OPERATIONS["search_sessions"].run(realm, arguments, RequestContext.now()).text)
-    realm.repair_now()  # a search may have started to mend the index: no process outlives its test
+    realm.repair_now()  # a search may have started to repair the index: no process outlives its test
     return envelope
 
 
 def found(person: Person, query: str) -> list[str]:
-    """The snippets of all hits, in a realm with which all is well."""
+    """The snippets of all hits, in a realm that reports no warning."""
     envelope = answer(person, query)
     assert envelope["warnings"] == []
     return [hit["snippet"]["text"] for hit in envelope["data"]["results"]]

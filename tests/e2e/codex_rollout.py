@@ -1,4 +1,4 @@
-"""A Codex rollout, written by hand."""
+"""A Codex rollout for tests."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ def encoded(record: dict[str, Any]) -> bytes:
 
 
 def codex_session(*texts: str) -> bytes:
-    """A Codex rollout in which each text is a prompt that was answered with its echo."""
+    """A Codex rollout in which every text is a prompt and its own answer."""
 
     def line(second: int, kind: str, **payload: Any) -> bytes:
         stamp = f"2026-01-02T09:{second // 60:02d}:{second % 60:02d}.000Z"

@@ -1,4 +1,4 @@
-"""What several end-to-end tests share."""
+"""Fixtures that several end-to-end tests share."""
 
 from pathlib import Path
 
@@ -17,5 +17,5 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hostile_log(person: Person) -> Path:
-    """A synced log whose text would act on a terminal, were it shown as it is."""
+    """A synced log whose text would control a terminal if it were shown unchanged."""
     return write_hostile_log(person)

@@ -1,4 +1,4 @@
-"""A process that has a Crush database open, as the agent would."""
+"""A process that has a Crush database open, as the agent has."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ for line in sys.stdin:
 
 
 class Crush:
-    """A process that has a Crush database open, as the agent would."""
+    """A process that has a Crush database open, as the agent has."""
 
     def __init__(self, path: Path, journal: str = "WAL") -> None:
         path.parent.mkdir(parents=True)
@@ -51,7 +51,7 @@ class Crush:
         self.do(f"UPDATE sessions SET message_count = message_count + 1 WHERE id = '{session}'")
 
     def close(self) -> None:
-        """End as a program should: the database is closed."""
+        """End the process normally, so that it closes the database."""
         self.process.communicate()
 
     def kill(self) -> None:

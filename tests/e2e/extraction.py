@@ -1,4 +1,4 @@
-"""Turns worth reading, a model's settings, and what it observed."""
+"""Turns worth extracting, the settings of a model, and its observations."""
 
 import json
 from contextlib import closing
@@ -16,7 +16,7 @@ def observation(title: str = "The cache key must hold the locale", **more: Any) 
 
 
 def turn(said: Claude, asked: str, answered: str = REPORT) -> list[dict[str, Any]]:
-    """A turn worth reading."""
+    """A turn worth extracting."""
     call = f"c{said.clock}"
     return [
         said.prompt(asked), said.calls("Bash", call, command="pytest -q"), said.result(call, "1 failed: KeyError", failed=True),

@@ -1,4 +1,4 @@
-"""Hooks, called as agents call them."""
+"""Calls hooks as agents do."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ from tests.conftest import Person
 
 
 def call(person: Person, event: str, said: Any, *options: str, **more: Any) -> "subprocess.CompletedProcess[str]":
-    """An agent calls a hook."""
+    """Call a hook as an agent does."""
     text = said if isinstance(said, str) else json.dumps(said)
     return person.run("hook", event, *options, input=text, **more)
 
 
 def start(person: Person, folder: Path, *options: str, **more: Any) -> str:
-    """What an agent is told at the start of a session."""
+    """The output of the hook at the start of a session."""
     said = {"session_id": "s1", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup", **more}
     return call(person, "session-start", said, *options).stdout

@@ -1,4 +1,4 @@
-"""A log whose text would act on a terminal, were it shown as it is."""
+"""A log whose text would control a terminal if it were shown unchanged."""
 
 from pathlib import Path
 

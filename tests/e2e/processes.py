@@ -1,4 +1,4 @@
-"""Processes of the real program, and waiting for what they do."""
+"""Runs processes of the real program, and waits for their effects."""
 
 import os
 import subprocess
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from tests.conftest import Person
 
-PATIENCE_S = 20.0  # far beyond what anything takes on a busy machine: reaching it is a failure, not a measurement
+PATIENCE_S = 20.0  # much longer than anything takes on a busy machine: reaching it is a failure
 Value = TypeVar("Value")
 
 
 def until(condition: Callable[[], Value], seconds: float = PATIENCE_S) -> Value:
-    """What a condition gives once it holds. One that never does fails the test."""
+    """Wait until a condition is true. Returns its value; fails the test if it never is."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"this did not come true within {seconds:.0f} s"
@@ -26,7 +26,7 @@ def until(condition: Callable[[], Value], seconds: float = PATIENCE_S) -> Value:
 
 @contextmanager
 def running(person: Person, *arguments: str, **more: Any) -> Iterator["subprocess.Popen[bytes]"]:
-    """A command in the background. It is dead afterwards, whatever happened."""
+    """Run a command in the background. It is always killed afterwards."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **more}
     command = [sys.executable, "-m", "recollect", *arguments]
     with subprocess.Popen(command, env=person.env, **streams) as process:
@@ -45,20 +45,20 @@ def watching(person: Person) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def is_writer(process: "subprocess.Popen[bytes]", person: Person) -> bool:
-    """Whether a process has the lock of the realm: its holder writes its number into it."""
+    """Whether a process holds the realm's lock, which contains the number of its holder."""
     lock = person.realm / "write.lock"
     return lock.exists() and lock.read_text() == str(process.pid)
 
 
 def inside(person: Person, prelude: str, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """The command line in a process that first runs some lines of its own: to count something, or to limit it."""
+    """Run the command line in a process that first runs some lines of Python, to count or limit something."""
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=person.env, capture_output=True, text=True, check=check, timeout=120)
 
 
 def rests(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether a process has done its first work and now waits for something, by the processor time it has used."""
+    """Whether a process has finished its first work and now waits, judged by its processor time."""
     before = _ticks(process)
     with suppress(subprocess.TimeoutExpired):
         process.wait(0.3)
@@ -71,7 +71,7 @@ def _ticks(process: "subprocess.Popen[bytes]") -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process that need not be our child still runs. One that only waits to be reaped does not."""
+    """Whether a process still runs; it may be another one's child. A zombie does not run."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Ways to run the program where its state folder can be read and not written, that hold for root too."""
+"""Ways to run the program with a read-only state folder, also as root."""
 
 import os
 import subprocess
@@ -13,13 +13,13 @@ REMOUNT = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
 def mount_read_only(person: Person) -> None:
-    """As in a sandbox: the program sees its state folder through a read-only mount; everybody else can write it."""
+    """As in a sandbox: only this program sees its state folder through a read-only mount; other processes can write it."""
     person.launcher = ("unshare", "-m", "sh", "-c", REMOUNT, str(person.state))
     _need(person, "a process may not mount folders here")
 
 
 def take_write_permission(person: Person) -> None:
-    """As with a folder that was made read-only by hand. Root may write it all the same, unless it drops that right."""
+    """As a folder without write permission. Root can still write it, unless it drops that right."""
     subprocess.run(["chmod", "-R", "a-w", str(person.state)], check=True)
     if not os.geteuid():
         person.launcher = ("setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override", "--")
@@ -27,7 +27,7 @@ def take_write_permission(person: Person) -> None:
 
 
 def _need(person: Person, reason: str) -> None:
-    """Skip where the program cannot be started so, and fail where the folder can be written nevertheless."""
+    """Skip the test if the program cannot be started in this way. Fail it if the folder can still be written."""
     probe = "import os, sys; import recollect; sys.exit(os.access(sys.argv[1], os.W_OK) * 3)"
     command = [*person.launcher, sys.executable, "-c", probe, str(person.state)]
     try:

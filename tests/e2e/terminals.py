@@ -1,4 +1,4 @@
-"""A terminal in front of which somebody sits, as far as a program can tell."""
+"""A pseudo-terminal that programs take for a person's terminal."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def on_a_terminal(person: Person, *arguments: str, columns: int = 120, **environment: str) -> str:
-    """Everything that a command shows on a terminal, control sequences included."""
+    """The complete output of a command on a terminal, with control sequences."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = {**person.env, "TERM": "xterm-256color", **environment}
@@ -32,7 +32,7 @@ def on_a_terminal(person: Person, *arguments: str, columns: int = 120, **environ
 def _read(leader: int) -> bytes:
     try:
         return os.read(leader, 65_536)
-    except OSError:  # the other end is closed: that is how a terminal ends on Linux
+    except OSError:  # Linux reports a closed terminal in this way
         return b""
 
 

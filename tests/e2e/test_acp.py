@@ -1,4 +1,4 @@
-"""The `acp` runner, with agents that are real processes: some written with the official SDK, some that keep no promise."""
+"""The `acp` runner, with agents that are real processes: some use the official SDK, some break the protocol."""
 
 import gc
 import os
@@ -32,7 +32,7 @@ from recollect.model import Usage
 from tests.acp_agent import KNOWN, NEW
 from tests.e2e.processes import is_alive, until
 
-GONE_S = 5.0  # seconds that a cancelled turn may take to be gone
+GONE_S = 5.0  # seconds within which a cancelled turn must end
 SCRIPTED = (sys.executable, str(Path(__file__).parents[1] / "acp_agent.py"))
 ECHO = """
 import acp, asyncio
@@ -73,7 +73,7 @@ def bare(code: str) -> tuple[str, ...]:
 
 
 class Turn:
-    """Assignments in a folder, and the processes that they started."""
+    """Runs turns in a folder, and knows the processes that they start."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -100,7 +100,7 @@ class Turn:
         return said(self.outputs(*arguments, **more))
 
     def cancelled(self, outputs: Iterator[Output], when: Callable[[], bool] = lambda: True) -> list[Output]:
-        """What still comes of a turn that another thread cancels at some moment, in less time than it may take."""
+        """The outputs of a turn that another thread cancels at some moment. The turn must end within the limit."""
         began: list[float] = []
 
         def cancel() -> None:
@@ -121,8 +121,8 @@ def turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Turn]:
     turn = Turn(tmp_path)
     yield turn
     assert not [pid for pid in turn.pids if is_alive(pid)]
-    assert caplog.get_records("call") == []  # what an agent does wrong is said by an error, not by the SDK's log
-    gc.collect()  # a pipe that was left open tells of itself only now
+    assert caplog.get_records("call") == []  # errors of an agent are exceptions, not lines of the SDK's log
+    gc.collect()  # a pipe that was left open warns only now
 
 
 def said(outputs: list[Output]) -> str:
@@ -453,7 +453,7 @@ def test_no_pipe_and_no_thread_is_left_open(turn: Turn) -> None:
 
 
 def test_without_the_extra_an_error_says_what_to_install(tmp_path: Path) -> None:
-    """In a process that has no such package: an entry of None stands for a module that cannot be found."""
+    """In a process without the package: an entry of None makes an import fail."""
     code = f"""
 import sys
 from pathlib import Path

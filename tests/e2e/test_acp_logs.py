@@ -1,4 +1,4 @@
-"""A session that an agent ran for us over ACP is in the history once, though the agent keeps a log of it as well."""
+"""A session that an agent ran for us over ACP appears in the history once, although the agent also writes a log of it."""
 
 import sys
 import uuid
@@ -13,11 +13,11 @@ from tests.e2e.processes import until
 from tests.logs import Claude, append
 
 AGENT = Path(__file__).parents[1] / "logging_agent.py"
-FIRST = ["", "early"]  # which of the two is read first: our session, or the agent's log
+FIRST = ["", "early"]  # which is read first: our session, or the agent's log
 
 
 class Runs:
-    """Turns over ACP by the command line, and what the history shows of them."""
+    """Runs turns over ACP by the command line, and searches the history for them."""
 
     def __init__(self, person: Person) -> None:
         self.person = person
@@ -25,7 +25,7 @@ class Runs:
         self.folder.mkdir()
 
     def turn(self, prompt: str, manner: str = "", *more: str) -> str:
-        """Run a turn and sync; its session's id."""
+        """Run a turn and sync. Returns the id of its session."""
         self.start(prompt, manner, *more)
         self.person.run("sync")
         (session,) = self.person.json("session", "list")["sessions"]
@@ -46,7 +46,7 @@ class Runs:
         return sorted(row["session"]["title"] for row in self.person.json("list")["data"]["sessions"])
 
     def shown(self, word: str) -> dict[str, set[str]]:
-        """The sessions that each way to ask for a word finds."""
+        """The sessions that each kind of search finds for a word."""
         found = self.person.json("search", word)["data"]["results"]
         traced = self.person.json("trace", "search", word)["data"]["matches"]
         observed = self.person.json("observations", word)
@@ -63,7 +63,7 @@ class Runs:
         return self.person.json("open", f"session:{plain(session)}")["data"]
 
     def everywhere(self, session: str, *words: str) -> None:
-        """Each word is found in this session, and in no other, once the memory is level."""
+        """Wait until every kind of search finds each word in this session and in no other."""
         once = {way: {plain(session)} for way in ("search", "trace", "memory")}
         for word in words:
             until(partial(self.is_shown, word, once))
@@ -82,7 +82,7 @@ def runs(person: Person) -> Runs:
 def test_a_session_over_acp_appears_in_the_history_once(runs: Runs, manner: str) -> None:
     session = runs.turn("kingfisher", manner)
     runs.everywhere(session, "kingfisher")
-    assert runs.titles() == ["Count the otters.", "kingfisher"]  # and the sub-agent, of which only the log tells
+    assert runs.titles() == ["Count the otters.", "kingfisher"]  # and the sub-agent, which is only in the log
     imported = runs.person.json("session", "list", "--imported")["sessions"]
     assert sorted(row.get("title", row["runner"]) for row in imported) == ["Count the otters.", "acp"]
 

@@ -1,4 +1,4 @@
-"""Agents that speak the Agent Client Protocol, driven end to end: a request in, a session that is searchable and openable out."""
+"""Agents of the Agent Client Protocol, end to end: a request runs a session that can be searched and opened."""
 
 import sys
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ SOURCE = re.compile(r"- (obs-[0-9a-f]{16}|event:[0-9a-f]{32}) \((\d{4}-\d\d-\d\d
 
 
 def uploads(log: Claude, number: int) -> list[Record]:
-    """One of many sessions about uploads, with much to say."""
+    """One of many long sessions about uploads."""
     return [
         log.prompt(f"Uploads to bucket {number} fail now and then; make them retry and decide how often (round {number})"),
         log.calls("Edit", "e1", file_path=f"/work/p{number}/upload_{number}.py", old_string="once()", new_string="retry()"),
@@ -72,7 +72,7 @@ def test_an_answer_has_1000_to_2000_tokens_if_there_is_enough_material(given: An
     ["uploads", "retry " * 300, "why? " + "checksum uploads timeout bucket backoff jitter " * 90, "upload\n\nretry"],
 )
 def test_no_answer_has_more_than_2000_tokens(person: Person, question: str) -> None:
-    """C32: however much there is to say, and however long the question."""
+    """C32, for any amount of material and any length of the question."""
     answer = person.json("ask", question)
     assert answer["sources"]
     assert len(answer["answer"]) / TOKEN <= 2_000

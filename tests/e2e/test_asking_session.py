@@ -1,4 +1,4 @@
-"""The session that asks is left out of its own searches: an agent gets the answer, not its question."""
+"""The calling session is left out of its own searches: an agent finds the answer, not its question."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from tests.e2e.processes import until
 from tests.logs import Claude, append, write
 
 QUESTION = "why does the capstan pawl slip"
-LONG_AGO = 1_700_000_000  # seconds since 1970: no log of then is being written
+LONG_AGO = 1_700_000_000  # seconds since 1970: a log of that date is not being written
 OTHER, ASKING = "other", "asking"
 CAUSES = {
     OTHER: "The capstan pawl slips because its spring is worn. I decided to renew the spring in other.",
@@ -28,7 +28,7 @@ CAUSES = {
 
 
 class Agent(History):
-    """An agent with `recollect mcp` as its server. What it sends of itself goes with every call."""
+    """An agent with `recollect mcp` as its server. It sends the same `_meta` with every call."""
 
     def __init__(self, portal: Any, client: Client, meta: dict[str, Any]) -> None:
         super().__init__(portal, client)
@@ -71,7 +71,7 @@ def claude(number: int, folder: Path) -> Claude:
 
 
 def work(log: Claude | Codex, name: str) -> list[dict[str, Any]]:
-    """A turn that says why the pawl slips, worth an observation. The last word of its prompt names the session."""
+    """A turn that explains why the pawl slips, worth an observation. The last word of its prompt identifies the session."""
     prompt, answer = log.prompt(f"{QUESTION} in {name}"), log.says(CAUSES[name])
     lines = [*(prompt if isinstance(prompt, list) else [prompt])]
     lines += [log.calls("Bash", f"{name}-1", command="pytest capstan.py"), log.result(f"{name}-1", "1 passed")]
@@ -83,7 +83,7 @@ def asks(log: Claude, call: str = "toolu_01ask") -> list[dict[str, Any]]:
 
 
 def claude_home(person: Person, folder: Path, *more: dict[str, Any]) -> dict[str, Path]:
-    """Two sessions of Claude Code in one folder: one has the answer and is old, the other asks now."""
+    """Two sessions of Claude Code in one folder: an old one with the answer, and the caller."""
     other, asking = claude(1, folder), claude(2, folder)
     paths = {
         OTHER: write(person.claude_log(other.session), work(other, OTHER)),
@@ -95,7 +95,7 @@ def claude_home(person: Person, folder: Path, *more: dict[str, Any]) -> dict[str
 
 
 def expect_only_others(person: Person, asked: Agent) -> None:
-    """No search of any family shows the asking session; named, it is found."""
+    """Check that no search of any family shows the calling session, and that it is found if it is named."""
     assert {*asked.titles()} == {OTHER}
     assert ASKING not in asked.remembered(query=QUESTION)
     assert OTHER in until(lambda: asked.remembered(query=QUESTION) if OTHER in asked.remembered(query=QUESTION) else "")
@@ -116,13 +116,13 @@ def session_uuid(asked: Agent, name: str) -> str:
 
 def test_claude_code_sends_its_call_id_and_finds_other_sessions_only(person: Person, folder: Path, tmp_path: Path) -> None:
     paths = claude_home(person, folder)
-    os.utime(paths[ASKING], (LONG_AGO, LONG_AGO))  # somebody thought for an hour before they allowed the call
+    os.utime(paths[ASKING], (LONG_AGO, LONG_AGO))  # the person allowed the call after an hour
     with agent(person, tmp_path, claudecode__toolUseId="toolu_01ask") as asked:
         expect_only_others(person, asked)
 
 
 def test_a_log_that_only_quotes_the_call_id_is_found(person: Person, folder: Path, tmp_path: Path) -> None:
-    """Somebody looks through logs: their own log holds the ids of others, as text."""
+    """A session that reads logs has the ids of other calls as text in its own log."""
     looking = claude(3, folder)
     quoted = [
         looking.prompt(QUESTION),
@@ -143,7 +143,7 @@ def test_a_call_that_no_log_has_yet_belongs_to_the_session_being_written(person:
 
 
 def test_a_session_that_has_just_answered_is_found_by_an_unread_session(person: Person, folder: Path) -> None:
-    """Two windows in one folder: what the first one said a moment ago is what the second one asks for."""
+    """Two windows in one folder: the second one searches for what the first one said a moment ago."""
     first = claude(1, folder)
     write(person.claude_log(first.session), work(first, OTHER))
     person.run("sync")
@@ -186,7 +186,7 @@ def test_a_session_that_has_ended_or_works_elsewhere_is_found(person: Person, fo
 
 
 def test_leaving_out_the_caller_does_not_reduce_the_number_of_hits(person: Person, folder: Path) -> None:
-    """What is left out is left out before the best are chosen, counted and paged."""
+    """The session is left out before the best hits are chosen, counted and paged."""
     asking, other = claude(2, folder), claude(1, folder)
     write(person.claude_log(asking.session), [line for _ in range(30) for line in asks(asking)])
     lines = [line for number in range(9) for line in (other.prompt(f"{QUESTION} {number}"), other.says("Worn spring."))]
@@ -203,7 +203,7 @@ def test_leaving_out_the_caller_does_not_reduce_the_number_of_hits(person: Perso
 
 
 def sub_agent(person: Person, folder: Path, parent: Claude, call: str) -> Path:
-    """A sub-agent of Claude Code, told to look the question up."""
+    """A sub-agent of Claude Code that searches for the question."""
     log = Claude(parent.session, cwd=str(folder), start=5_000)
     told = [log.prompt(f"Find out {QUESTION}", isSidechain=True, agentId="a77"), *asks(log, call)]
     path = person.claude_log(parent.session).with_suffix("") / "subagents" / "agent-a77.jsonl"
@@ -222,7 +222,7 @@ def test_a_session_and_its_sub_agents_are_left_out_together(person: Person, fold
 
 
 def test_an_invented_word_that_only_the_caller_wrote_is_unknown(person: Person, folder: Path) -> None:
-    """The model knows `motor`, which the other session has; only the one that asks ever wrote `motorvole`."""
+    """The model knows `motor`, which the other session contains. Only the caller wrote `motorvole`."""
     other, asking = claude(1, folder), claude(2, folder)
     said = "The motor overheats because its fan is loose. I decided to fasten the motor fan."
     lines = [other.prompt("Why does the motor of the car overheat?"), other.says(said)]

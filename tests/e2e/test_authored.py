@@ -1,4 +1,4 @@
-"""In a realm of lines, what was written into the memory outlives its database: journeys, documents, links, observations."""
+"""In a `jsonl` realm, written memory survives the loss of its database: journeys, documents, links, observations."""
 
 import json
 import re
@@ -27,14 +27,14 @@ def folder(person: Person) -> Path:
 
 
 def tool(rpc: RawRpc, name: str, **arguments: Any) -> Any:
-    """What a tool answers: an object where it has one, else text."""
+    """The answer of a tool: its object if it has one, else its text."""
     answer = rpc.result("tools/call", name=name, arguments=arguments)
     assert not answer.get("isError"), answer
     return answer.get("structuredContent") or answer["content"][0]["text"]
 
 
 def lose(folder: Path) -> None:
-    """Delete all that SQLite keeps."""
+    """Delete all SQLite databases."""
     gone = list(folder.rglob("*.db*"))
     assert folder / "memory.db" in gone
     for path in gone:
@@ -42,7 +42,7 @@ def lose(folder: Path) -> None:
 
 
 class Written:
-    """A journey with a document, a session and a recorded observation; and one that the rules made."""
+    """A journey with a document, a session and a recorded observation; and an observation from the rules."""
 
     def __init__(self, rpc: RawRpc) -> None:
         self.session = rpc.result("session/create", prompt=DECIDED, command=["cat"], user_id=USER)["session_id"]
@@ -82,7 +82,7 @@ class Written:
 
 
 def test_written_memory_survives_the_loss_of_the_databases(person: Person, folder: Path) -> None:
-    """For a server that comes later, and under one that goes on; a session may be in no journey twice."""
+    """For a new server, and for one that keeps running. A session may not be in a journey twice."""
     person.state.mkdir()
     (person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')  # which takes a second to load
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as rpc:

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a log, a disk, the archive or the index: a clear sentence, the rest goes on, nothing is lost."""
+"""Defects of a log, a disk, the archive or the index: a clear sentence, all else continues, nothing is lost."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ MB = 1 << 20
 
 
 def fill(person: Person, words: tuple[str, ...] = WORDS) -> None:
-    """One session for every word, with a prompt and an answer that have it."""
+    """Write one session per word, with a prompt and an answer that contain it."""
     for number, word in enumerate(words, 1):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 10)
         write(person.claude_log(said.session), [said.prompt(f"what is a {word}"), said.says(f"a {word} is a bird")])
@@ -42,7 +42,7 @@ def finds_everything(person: Person) -> bool:
 
 
 def sentences(done: "subprocess.CompletedProcess[str]") -> str:
-    """What a command told the person: never a traceback."""
+    """The error output of a command, which must not be a traceback."""
     assert "Traceback" not in done.stderr, done.stderr
     return done.stderr
 
@@ -70,7 +70,7 @@ CAPBSET_DROP, DAC_OVERRIDE, DAC_READ_SEARCH = 24, 1, 2  # of prctl(2) and capabi
 
 
 def obey_permissions() -> None:
-    """Give up the superuser's right to read every file. Others do not have it and are not told off for trying."""
+    """Drop root's right to read every file. Other users do not have it, so a failure is ignored."""
     if not sys.platform.startswith("linux"):
         return
     libc = ctypes.CDLL(None)
@@ -195,7 +195,7 @@ def long_log(person: Person) -> Path:
 
 
 def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> SyncReport:
-    """A sync in which something happens to a log after its first batch was read."""
+    """Run a sync during which a log is changed after its first batch was read."""
     happened: list[object] = []
 
     def at_first_batch(report: SyncReport) -> None:
@@ -296,7 +296,7 @@ def test_doctor_reports_a_line_that_cannot_be_read(person: Person, line: bytes) 
 
 
 def test_a_record_behind_null_bytes_is_read(person: Person) -> None:
-    """After a power cut some file systems leave a hole of null bytes, and the agent goes on writing behind it."""
+    """After a power cut some file systems leave null bytes, and the agent continues to write after them."""
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("before the power cut")])
     with log.open("ab") as agent:
@@ -377,7 +377,7 @@ def test_a_damaged_compressed_rollout_is_reported(person: Person) -> None:
 
 @pytest.fixture
 def small_disk(person: Person) -> Iterator[Person]:
-    """Somebody whose state folder is on a disk of its own that has two megabytes."""
+    """A person whose state folder is on a separate disk of two megabytes."""
     person.state.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(person.state)], capture_output=True, check=False
@@ -389,7 +389,7 @@ def small_disk(person: Person) -> Iterator[Person]:
 
 
 def noise(size: int) -> str:
-    """Text that hardly shrinks when it is compressed; always the same, so that archives are laid out alike."""
+    """Text that compresses badly. It is always the same, so that archives have the same layout."""
     return random.Random(size).randbytes(size // 2).hex()
 
 
@@ -425,7 +425,7 @@ def test_a_sync_completes_once_the_disk_has_space_again(small_disk: Person) -> N
 def test_a_full_disk_does_not_delete_the_index(small_disk: Person) -> None:
     fill(small_disk)
     small_disk.sync()
-    (TEXT.folder(small_disk.realm) / "nobody.knows.del").touch()  # which no writer can make sense of
+    (TEXT.folder(small_disk.realm) / "nobody.knows.del").touch()  # which no writer can read
     (small_disk.state / "large").write_bytes(bytes(shutil.disk_usage(small_disk.state).free - 16_384))
     with pytest.raises(StoreFault, match="disk is full"):
         TextWriter(small_disk.realm, (TEXT.folder(small_disk.realm) / ARCHIVE_ID).read_text())
@@ -468,7 +468,7 @@ def test_a_file_size_limit_is_reported_and_loses_no_stored_event(person: Person)
 
 @pytest.fixture
 def filled(person: Person) -> Person:
-    """Somebody with an archive of many pages."""
+    """A person with an archive of many pages."""
     fill(person)
     said = Claude()
     write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(3_000)}") for number in range(300)])
@@ -537,7 +537,7 @@ def test_a_repair_sets_the_damaged_archive_aside(filled: Person) -> None:
 
 
 def test_a_repair_keeps_sessions_whose_logs_are_gone(filled: Person) -> None:
-    """The log was deleted by its agent, and the damage lies elsewhere in the archive: the session must survive."""
+    """The agent deleted the log, and the damage is in another part of the archive: the session must survive."""
     filled.claude_log("00000001-0000-4000-8000-000000000000").unlink()
     size = archive_path(filled.realm).stat().st_size
     overwrite(archive_path(filled.realm), size - 65_536, size - 32_768)
@@ -556,7 +556,7 @@ def test_a_deleted_archive_is_rebuilt_from_the_logs(filled: Person) -> None:
 
 
 def test_the_index_of_a_deleted_archive_is_not_used(filled: Person) -> None:
-    """Some logs are gone too, so the new archive gives the old one's numbers to other events."""
+    """Some logs are gone, so the new archive uses the old one's keys for other events."""
     for file in filled.realm.glob("archive.db*"):
         file.unlink()
     for word in (1, 2, 3):
@@ -636,7 +636,7 @@ def test_search_says_that_the_index_is_being_rebuilt_and_then_finds_everything(i
 
 
 def is_complete(client: RawMcp) -> bool:
-    """Whether search finds everything. Until it does, it must say so."""
+    """Whether search finds everything. Until then it must warn."""
     envelope = client.call("search_sessions", query=WORDS[0])
     assert envelope["warnings"] or envelope["data"]["result_count"] == 2, "an incomplete answer without a warning"
     return not envelope["warnings"]
@@ -713,7 +713,7 @@ def test_doctor_does_not_report_an_empty_realm_as_damaged(person: Person) -> Non
 
 
 def test_no_file_of_the_working_folder_is_run(person: Person, tmp_path: Path) -> None:
-    """Agents start us in whatever project is open, and anybody may have written that."""
+    """Agents start Recollect in the open project, which may be untrusted."""
     planted = tmp_path / "project" / "recollect.py"
     planted.parent.mkdir()
     planted.write_text("open('was-run', 'w')")
@@ -722,7 +722,7 @@ def test_no_file_of_the_working_folder_is_run(person: Person, tmp_path: Path) ->
     with subprocess.Popen(command, env=person.env, cwd=planted.parent, stdin=pipe, stdout=nowhere) as server:
         assert server.stdin is not None
         try:
-            until(lambda: is_held(person.realm))  # by the process that reads logs beside it
+            until(lambda: is_held(person.realm))  # the background process that reads logs
         finally:
             server.stdin.close()
     assert not (planted.parent / "was-run").exists()

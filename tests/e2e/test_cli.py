@@ -1,4 +1,4 @@
-"""The command line: names and flags that scripts rely on, answers for people and for programs, honest exit codes."""
+"""The command line: names and options that scripts use, output for people and for programs, exit codes."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def paint(person: Person) -> Person:
 
 @pytest.fixture(scope="module")
 def synced(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody with two synced sessions, for tests that only read."""
+    """A person with two synced sessions, for tests that only read."""
     return paint(Person(tmp_path_factory.mktemp("synced")))
 
 

@@ -1,4 +1,4 @@
-"""The Python SDK and connections that break while events are told: what goes on, and what its error knows."""
+"""The Python SDK and connections that break while events are sent: what continues, and the fields of the error."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ def event(kind: str, sequence: int, **more: Any) -> bytes:
 
 
 def torn(*events: bytes) -> list[bytes]:
-    """A stream whose connection breaks: its last chunk never comes."""
+    """A stream whose connection breaks: its last chunk never arrives."""
     return [SSE + b"transfer-encoding: chunked\r\n\r\n" + chunked(*events, end=b"")]
 
 
@@ -38,7 +38,7 @@ def test_events_continue_after_a_broken_connection_even_if_the_server_is_away(br
 
 
 def test_events_that_never_began_are_not_requested_again() -> None:
-    requests = Requests(HEALTH, None, None)  # the connection that was used before may have been let go of
+    requests = Requests(HEALTH, None, None)  # the connection that was used before may have been closed
     with requests.client() as client, pytest.raises(ConnectionLost):
         next(client.session("s").events())
     assert len(requests.seen) == 3
@@ -53,7 +53,7 @@ def test_invalid_events_are_not_requested_for_ever() -> None:
 
 
 def test_a_lost_connection_names_its_session() -> None:
-    """Also one that was being made, once its turn has begun."""
+    """Also a session that was being created, once its turn has begun."""
     began = event("turn_started", 1, turn=1)
     with Requests(HEALTH, torn(began), torn(), torn()).client() as client:
         for asked, session in (

@@ -1,4 +1,4 @@
-"""The Python SDK and servers that keep no promise: they say what is no message, break off, fall silent, or come in crumbs."""
+"""The Python SDK and servers that break the protocol: invalid messages, broken or silent connections, single bytes."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ RAN = {"session_id": "s", "text": "t", "usage": {}, "turns": 1, "tool_calls": 0,
     ],
 )
 def test_an_invalid_message_ends_the_connection_and_all_waiting_calls(said: str) -> None:
-    """An answer may be lost in it."""
+    """The invalid bytes may contain an answer."""
     with Client.spawn(command=odd(f"greet(); {said}; sys.stdin.read()")) as client:
         with pytest.raises(ConnectionLost, match="sent invalid JSON-RPC"):
             client.config_get()
@@ -77,13 +77,13 @@ def test_the_error_of_an_ended_server_has_the_end_of_its_stderr(code: str, sente
     began = time.monotonic()
     with pytest.raises(ConnectionLost) as caught:
         ask()
-    assert time.monotonic() - began < 15  # and not when the last child of its has let go of the pipes
+    assert time.monotonic() - began < 15  # and not when its last child has closed the pipes
     assert sentence in str(caught.value)
     assert set(caught.value.details) == {"exit_code", "signal", "stderr"}
 
 
 def test_an_answer_that_arrives_byte_by_byte_between_others_is_read() -> None:
-    """Empty lines, answers to nobody, notifications that nobody knows, and an answer byte by byte."""
+    """Empty lines, unexpected answers, unknown notifications, and an answer byte by byte."""
     code = """
 identity = greet()
 write("\\n \\n")
@@ -118,7 +118,7 @@ sys.stdin.read()
 
 
 def test_half_of_a_surrogate_pair_causes_no_error() -> None:
-    """It is JSON, and no text."""
+    """It is valid JSON, but not valid text."""
     code = """
 hear_turn = greet()
 write('{"jsonrpc":"2.0","method":"session/event","params":{"session_id":"s","sequence":1,"type":"turn_started","turn":1}}\\n')
@@ -303,7 +303,7 @@ def test_errors_are_recognised_in_any_envelope_and_without_one() -> None:
 
 
 def test_reads_are_repeated_after_a_closed_connection_and_turns_never_are() -> None:
-    """A turn that was begun twice would be worse than one that is not known to have begun."""
+    """A turn that runs twice would be worse than a turn of which the client does not know whether it runs."""
     requests = Requests(HEALTH, None, CONFIGURED, None)
     with requests.client() as client:
         assert client.config_get().generation == 3

@@ -60,7 +60,7 @@ def opened(request: pytest.FixtureRequest, place: RunningServer) -> Callable[[],
 
 
 async def said(stream: Any) -> str:
-    """The first words of a turn."""
+    """The first text of a turn."""
     async for event in stream:
         if isinstance(event, TextDelta):
             return event.delta.strip()
@@ -95,7 +95,7 @@ def test_killing_the_server_fails_all_running_calls(wire: str, manner: str, tmp_
                     assert (caught.value.details["signal"], caught.value.details["exit_code"]) == (signal.SIGKILL, None)
             with pytest.raises(ConnectionLost):
                 await streamed.read()
-            for agent in agents:  # nobody looks after them any more
+            for agent in agents:  # no process waits for them any more
                 os.killpg(agent, signal.SIGKILL)
 
     with running_server(Person(tmp_path)) as (place, _):
@@ -103,7 +103,7 @@ def test_killing_the_server_fails_all_running_calls(wire: str, manner: str, tmp_
 
 
 async def _pid(client: Any, place: RunningServer) -> int:
-    """The process that answers."""
+    """The number of the server's process."""
     instances = (await client.realm(place.realm)).instances
     return next(int(one.pid) for one in instances if one.instance_id == client.server.instance_id)
 
@@ -176,7 +176,7 @@ def test_a_spawned_server_gets_our_environment_with_the_changes(person: Person, 
 
 
 def test_a_spawned_server_imports_nothing_from_its_working_folder(person: Person, tmp_path: Path) -> None:
-    """The folder that an agent works in may be anybody's."""
+    """The working folder of an agent may be untrusted."""
     for name in ("recollect", "msgspec"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a trap')")
     with Client.spawn(cwd=tmp_path, env=person.env) as client:
@@ -240,7 +240,7 @@ def test_a_server_ends_with_a_program_that_never_closes_it(manner: str, end: str
 
 
 def test_a_server_that_does_not_end_is_killed(tmp_path: Path) -> None:
-    """First by a word, then by force."""
+    """First by a signal that it can handle, then by SIGKILL."""
     stubborn = "import signal, sys, time; {}print(flush=True)\nwhile True: time.sleep(1000)"
     for ignoring, ended in (("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN); ", -signal.SIGKILL)):
         asyncio.run(_made_to_leave([sys.executable, "-c", stubborn.format(ignoring)], ended))
@@ -257,7 +257,7 @@ async def _made_to_leave(command: list[str], ended: int) -> None:
 
 
 def test_ctrl_c_only_ends_the_waiting(person: Person) -> None:
-    """A person breaks off a long turn, and the client can still be asked."""
+    """After Ctrl-C in a long turn, the client can still send requests."""
     code = """
 import os, signal, threading
 from recollect.client import *
@@ -314,7 +314,7 @@ def test_cancelling_a_task_only_stops_its_waiting(wire: str, place: RunningServe
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_cancelled_call_gets_no_more_events(wire: str, place: RunningServer) -> None:
-    """Nor is anything kept for who will never look."""
+    """No events are stored for a call that was cancelled."""
 
     async def case() -> None:
         async with place.open_client(wire, "async") as client:
@@ -334,7 +334,7 @@ def test_a_cancelled_call_gets_no_more_events(wire: str, place: RunningServer) -
 
 
 def test_a_turn_right_after_an_interrupt_gets_only_its_own_events(opened: Callable[[], Any]) -> None:
-    """The answer of the interrupted one may come after its end was told to others."""
+    """The response of the interrupted turn may arrive after others have received its end."""
 
     async def case() -> None:
         async with opened() as client:
@@ -355,7 +355,7 @@ def test_a_turn_right_after_an_interrupt_gets_only_its_own_events(opened: Callab
 
 
 def test_a_slow_reader_learns_how_many_events_are_missing(place: RunningServer) -> None:
-    """M46. What is missing is missing in the numbers, too; the turn waits for nobody."""
+    """M46. The numbers of missing events are skipped, and the turn does not wait."""
 
     async def case(wire: str, watcher: Client) -> None:
         async with place.open_client(wire, "async") as client:
@@ -363,7 +363,7 @@ def test_a_slow_reader_learns_how_many_events_are_missing(place: RunningServer) 
             session = await client.create_deferred_session(runner="acp", command=command)
             turn = session.stream("x")
             events = [await anext(turn)]
-            until(lambda: not watcher.read_session(session.id).is_active, 60)  # meanwhile the loop stands still
+            until(lambda: not watcher.read_session(session.id).is_active, 60)  # the event loop is blocked meanwhile
             events += [event async for event in turn]
             dropped = [event.dropped for event in events if isinstance(event, StreamTruncated)]
             assert dropped

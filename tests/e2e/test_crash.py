@@ -1,4 +1,4 @@
-"""Killing the writer at any moment loses nothing and doubles nothing; and there is one writer at a time."""
+"""Killing the writer at any moment loses and duplicates nothing; there is one writer at a time."""
 
 import random
 import signal
@@ -21,7 +21,7 @@ SESSIONS = 6
 
 
 class Agents:
-    """Sessions that go on whenever they are told to; each event has a word that no other event has."""
+    """Sessions that can be continued at any time. Each event contains a unique word."""
 
     def __init__(self, person: Person) -> None:
         self.person = person
@@ -29,7 +29,7 @@ class Agents:
         self.words: list[str] = []
 
     def write(self, events: int) -> None:
-        """So many events of 1 KB, spread over all sessions, eight to a turn."""
+        """Write this number of events of 1 KB, spread over all sessions, eight per turn."""
         for number, session in enumerate(self.sessions):
             words = [f"mark{number}x{session.clock + place}" for place in range(events // SESSIONS)]
             says = [session.says if place % 8 else session.prompt for place in range(len(words))]
@@ -42,9 +42,9 @@ class Agents:
 
 @pytest.fixture(scope="module")
 def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
-    """Somebody whose sync was cut off 25 times while their agents went on writing; then it ran once more.
+    """A person whose sync was killed 25 times while agents continued to write, and then ran once more.
 
-    First through a long sync, once right after the first of its commits, then through many short ones.
+    First during a long sync, once right after its first commit, then during many short ones.
     """
     agents = Agents(Person(tmp_path_factory.mktemp("survivor")))
     agents.person.run("sync")
@@ -64,7 +64,7 @@ def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
 
 
 def is_killed_at_work(person: Person, seconds: float) -> bool:
-    """Whether a sync was killed so long after it had become the writer, before it had come to its end."""
+    """Kill a sync some time after it became the writer. Returns whether it had not ended before."""
     with running(person, "sync") as process:
         until(lambda: is_writer(process, person) or process.poll() is not None)
         with suppress(subprocess.TimeoutExpired):
@@ -136,7 +136,7 @@ def test_checking_for_a_writer_never_blocks_a_writer(tmp_path: Path) -> None:
 
 @pytest.fixture
 def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]]:
-    """Somebody whose first long sync is under way."""
+    """A person whose first long sync is running."""
     Agents(person).write(12_000)
     with running(person, "sync") as process:
         until(lambda: is_writer(process, person))

@@ -1,4 +1,4 @@
-"""A state folder that is deleted under a process: the process ends, and does not make the folder again."""
+"""A state folder that is deleted under a process: the process ends, and does not create the folder again."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 from tests.conftest import Person
 from tests.logs import Claude, write
 
-SESSIONS = 40  # a step each, at least
+SESSIONS = 40  # each at least one step
 DISTIL = """
 import os, shutil, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Observations and vectors follow the archive: incrementally, resumably, and never in anybody's way."""
+"""Observations and vectors follow the archive: incrementally, resumably, and without blocking other work."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ TWO = "22222222-2222-4222-8222-222222222222"
 
 
 def talk(log: Claude, *topics: str) -> list[dict[str, Any]]:
-    """A question and an answer about each topic, with a look into a file."""
+    """A question and an answer about each topic, with a file that is read."""
     lines = []
     for number, topic in enumerate(topics):
         call = f"c{log.clock}{number}"
@@ -61,7 +61,7 @@ def remembered(person: Person) -> list[ObservationRow]:
 
 
 def told(person: Person) -> list[tuple[Any, ...]]:
-    """What is remembered, apart from the keys."""
+    """All observations, without their keys."""
     rows = remembered(person)
     return sorted((row.id, row.turn, row.type, row.title, row.narrative, tuple(row.facts)) for row in rows)
 
@@ -101,7 +101,7 @@ def test_a_second_pass_reads_no_turn_and_writes_nothing(person: Person, monkeypa
 
 
 def turns_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The turns that are looked at from now on."""
+    """The turns that are distilled from now on."""
     looked: list[int] = []
 
     def looking(turn: Sequence[Event], cwd: str | None) -> list[Observation]:
@@ -244,7 +244,7 @@ def test_distilling_continues_after_a_kill_at_any_moment(person: Person, tmp_pat
 
 def test_reading_and_searching_never_wait_for_distilling(person: Person) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
-    with exclusive(person.realm, DISTILLING):  # somebody distils, and takes for ever
+    with exclusive(person.realm, DISTILLING):  # another process distils, and never ends
         person.run("sync")
         assert found(person, "parser")
         answer = person.run("distil")
@@ -266,7 +266,7 @@ def test_a_watcher_distils_what_it_reads(person: Person) -> None:
 
 
 def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
-    """What cannot be distilled at once is left to a process of its own; the command does not wait for it."""
+    """The command does not wait for a long distil; a background process does it."""
     prelude = "import recollect.realms.background as b; b.SHORT_S = b.SHARE = 0.0"
     write(person.claude_log(ONE), talk(Claude(ONE), *(f"module{number}" for number in range(60))))
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
@@ -276,7 +276,7 @@ def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
 
 
 def test_distilling_in_the_background_has_low_priority(person: Person) -> None:
-    """`--quiet` is how it runs in the background."""
+    """In the background it runs with `--quiet`."""
     code = "import os, sys; sys.argv = ['recollect', 'distil', '--quiet']\nfrom recollect.surfaces.cli import main\n"
     code += "try: main()\nexcept SystemExit: print(os.nice(0))"
     done = subprocess.run([sys.executable, "-c", code], env=person.env, check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The page at /docs, in a real browser: every operation with a form that asks it."""
+"""The page at /docs, in a real browser: every operation with a form that calls it."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def new_link(server: HttpServer) -> str:
 
 
 class Docs:
-    """The page, as somebody sees it, and what the browser had to complain about."""
+    """The page in a browser, and the errors that the browser logged."""
 
     def __init__(self, page: Page, url: str, link: str) -> None:
         self.page = page
@@ -60,7 +60,7 @@ class Docs:
         expect(page.locator("details")).to_have_count(len(OPERATIONS))
 
     def shown(self) -> list[tuple[str, ...]]:
-        """The operations that are to be seen: method, path and summary."""
+        """The visible operations: method, path and summary."""
         entries = self.page.locator("details:visible summary")
         return [tuple(words.split("\n")) for words in entries.all_inner_texts()]
 
@@ -81,7 +81,7 @@ def docs(browser: Browser, server: HttpServer) -> Iterator[Docs]:
 
 
 def send(form: Locator, status: int) -> str:
-    """Ask, and what came back."""
+    """Send the form. Returns the response."""
     form.get_by_role("button", name="Send").click()
     expect(form.get_by_role("status")).to_have_text(re.compile(rf"^{status} in \d+ ms$"))
     expect(form.locator("pre")).not_to_be_empty()

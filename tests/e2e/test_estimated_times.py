@@ -1,4 +1,4 @@
-"""A log without times is dated by its file, and every time that comes of it is marked as estimated."""
+"""Events of a log without times get the date of its file, and all their times are marked as estimated."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ BEFORE_MEMORY = f"""
 {MEMORY_2}
 UPDATE looked SET mark = mark - 1;
 UPDATE observed SET mark = mark - 1;
-"""  # marks were other ones then
+"""  # the marks were different then
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def kimi(person: Person, folder: Path) -> Path:
 
 @pytest.fixture
 def undated(person: Person, folder: Path) -> Path:
-    """That log and one with times; all is read and distilled."""
+    """That log and one with times, synced and distilled."""
     log = kimi(person, folder)
     os.utime(log, (DAY, DAY))
     claude = Claude(cwd=str(folder))
@@ -146,7 +146,7 @@ def test_a_log_with_times_is_not_estimated_for_single_records_without(person: Pe
 
 
 def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
-    """The log grew while it was read, and is gone by now."""
+    """The log grew while it was read, and no longer exists."""
     log = kimi(person, folder)
     os.utime(log, (EARLIER, EARLIER))
     person.run("sync")

@@ -1,4 +1,4 @@
-"""A model reads turns: which, for how much, what is kept of its answers, and what happens when it gives none."""
+"""Extraction by a model: which turns it reads, the cost, what is stored of its answers, and failures."""
 
 import json
 import re
@@ -37,13 +37,13 @@ def use(person: Person, chat: Chat, **more: Any) -> None:
 
 
 def asked_for(chat: Chat) -> list[str]:
-    """What the person had asked in each turn that the model was shown, in order."""
+    """The prompt of each turn that the model received, in order."""
     return [re.findall(r"^\[e1\] person: (.*)$", prompt, re.MULTILINE)[0] for prompt in chat.prompts()]
 
 
 @pytest.fixture
 def chat() -> Iterator[Chat]:
-    """A model that observes one thing in every turn."""
+    """A model that answers with one observation per turn."""
     with chat_server(lambda body, place: tells(observation(f"Insight {place}"))) as chat:
         yield chat
 
@@ -74,7 +74,7 @@ def test_a_dry_run_estimates_what_a_run_then_costs(person: Person, chat: Chat) -
 
 def test_the_newest_turns_of_all_sessions_are_read_first(person: Person, chat: Chat) -> None:
     old, new = Claude(), Claude(SECOND, start=6)
-    first = [*turn(old, "one"), *turn(old, "three")]  # seconds 1 to 8; the other one's turn ends in between
+    first = [*turn(old, "one"), *turn(old, "three")]  # seconds 1 to 8; the turn of the other session ends in between
     between = turn(new, "two")
     for record in first[4:]:
         record["timestamp"] = record["timestamp"].replace("T00:00:", "T00:01:")

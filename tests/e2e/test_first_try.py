@@ -52,6 +52,6 @@ def test_make_try_prints_a_command_for_each_agent_found(home: Path, programs: Pa
     shown = first_try(home, programs)
     program = Path(sys.executable).with_name("recollect")
     assert "the heron tests fail" in shown and "sample" not in shown
-    assert f"claude mcp add --scope user recollect -- {program} mcp" in shown  # it has sessions
-    assert f"codex mcp add recollect -- {program} mcp" in shown  # it is installed
+    assert f"claude mcp add --scope user recollect -- {program} mcp" in shown  # this agent has sessions
+    assert f"codex mcp add recollect -- {program} mcp" in shown  # this agent is installed
     assert "gemini mcp add" not in shown

@@ -1,4 +1,4 @@
-"""Hooks: quick, silent, within their budget, and never a failure of the agent that calls them."""
+"""Hooks: quick, silent, within their budget, and never an error for the agent that calls them."""
 
 import json
 import os
@@ -38,7 +38,7 @@ EVENTS = ("post-tool-use", "stop", "session-start")
 AGENTS = files("recollect") / "agents"
 DAY_MS = 86_400_000
 AUTUMN = 1_793_491_200_000  # 2026-11-01
-MODULES = 10  # beyond those that any Python program has
+MODULES = 10  # in addition to those of any Python program
 HEAVY = {"click", "dataclasses", "json", "msgspec", "numpy", "platformdirs", "rich", "subprocess", "tantivy", "typing"}
 
 
@@ -48,7 +48,7 @@ def queue(person: Person) -> list[dict[str, str]]:
 
 
 def tool_use(cwd: Path, transcript: Path | None = None) -> dict[str, Any]:
-    """What Claude Code sends after a tool call."""
+    """The input of Claude Code after a tool call."""
     return {
         "session_id": "s1", "transcript_path": str(transcript or cwd / "log.jsonl"), "cwd": str(cwd),
         "permission_mode": "default", "hook_event_name": "PostToolUse", "tool_name": "Bash",
@@ -57,7 +57,7 @@ def tool_use(cwd: Path, transcript: Path | None = None) -> dict[str, Any]:
 
 
 def remember(person: Person, *titles: str, project: str = "harbour", made_by: str = RULES, **more: Any) -> list[str]:
-    """Observations of a project, each a day younger than the one before; their ids as agents see them."""
+    """Record observations of a project, each a day newer than the previous one. Returns their ids as agents see them."""
     memory = Memory(person.realm, writable=True)
     ids = []
     with memory.transaction():
@@ -72,7 +72,7 @@ def remember(person: Person, *titles: str, project: str = "harbour", made_by: st
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where an agent works: the project is `harbour`."""
+    """The working folder of an agent in the project `harbour`."""
     path = tmp_path / "work" / "harbour"
     path.mkdir(parents=True)
     return path
@@ -118,7 +118,7 @@ def test_a_hook_imports_no_heavy_module(person: Person, folder: Path) -> None:
 
 
 def test_a_tool_call_imports_few_modules_and_writes_once(person: Person, folder: Path) -> None:
-    """What keeps it under 5 ms: docs/hooks.md has the figure, a test can only count the work."""
+    """This keeps it under 5 ms: docs/hooks.md has the figure; a test can only count the work."""
     code = """if True:
         import os, sys, time
         known, leave, write, wrote = {*sys.modules}, os._exit, os.write, []
@@ -140,7 +140,7 @@ def test_a_tool_call_imports_few_modules_and_writes_once(person: Person, folder:
 
 
 def harbour_log(person: Person, name: str = "11111111", cwd: str = "/work/harbour") -> Path:
-    """A session with a failure that is mended, which is worth an observation."""
+    """A session that fixes a failure, which is worth an observation."""
     said = Claude(f"{name}-1111-4111-8111-111111111111", cwd=cwd)
     return write(person.claude_log(said.session, cwd.replace("/", "-")), [
         said.prompt(f"why does the crane {name} fail its test?"),
@@ -153,17 +153,17 @@ def harbour_log(person: Person, name: str = "11111111", cwd: str = "/work/harbou
 
 
 def read(person: Person) -> int:
-    """How many sessions are in the archive."""
+    """The number of sessions in the archive."""
     try:
         return len(sessions(person))
-    except OutOfDate:  # not there yet, or just being made
+    except OutOfDate:  # it does not exist yet, or is being created
         return 0
 
 
 def observed(person: Person) -> int:
     try:
         memory = Memory(person.realm)
-    except OutOfDate:  # not there yet, or just being made
+    except OutOfDate:  # it does not exist yet, or is being created
         return 0
     try:
         return memory.count()
@@ -209,7 +209,7 @@ def test_a_stop_without_a_transcript_reads_all_logs(person: Person, folder: Path
 def test_a_stop_waits_for_another_writer_but_its_host_does_not(person: Person, folder: Path) -> None:
     transcript = harbour_log(person)
     with exclusive(person.realm):
-        call(person, "stop", tool_use(folder, transcript))  # returns: nothing of ours holds the host's pipes
+        call(person, "stop", tool_use(folder, transcript))  # returns, because no process of ours holds the host's pipes
         assert not (person.realm / "archive.db").exists()
     until(lambda: read(person) == 1)
 
@@ -322,7 +322,7 @@ def test_every_host_gets_its_own_form(
     told: Any = start(person, folder, *options, **host)
     for name in path:
         told = (json.loads(told) if isinstance(told, str) else told)[name]
-    assert told.startswith("# What Recollect remembers of harbour\n")  # Codex takes what begins with { or [ for JSON
+    assert told.startswith("# What Recollect remembers of harbour\n")  # Codex parses output that begins with { or [ as JSON
     assert f'{identity} (general, 2026-11-01)\n  > Cranes say "hö" — and \\ more' in told
 
 
@@ -406,7 +406,7 @@ def test_a_hook_does_not_wait_for_a_terminal(person: Person, folder: Path) -> No
     began = time.monotonic()
     for event in EVENTS:
         assert on_a_terminal(person, "hook", event) == ""
-    assert time.monotonic() - began < hook.SILENCE_S * len(EVENTS)  # one that waited would take as long for each
+    assert time.monotonic() - began < hook.SILENCE_S * len(EVENTS)  # a hook that waited would take this long for each
 
 
 def test_a_hook_does_not_wait_long_for_an_open_pipe(person: Person, folder: Path) -> None:
@@ -491,7 +491,7 @@ def test_hooks_parse_json_like_the_standard_library(text: str) -> None:
 
 
 def front(text: str) -> tuple[dict[str, str], str]:
-    """The front matter of a Markdown file, and what follows it."""
+    """The front matter of a Markdown file, and its body."""
     _, head, body = re.split(r"^---\n", text, maxsplit=2, flags=re.MULTILINE)
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert not any(": " in value or " #" in value for value in fields.values()), "would need quotes in YAML"

@@ -1,4 +1,4 @@
-"""Whatever is sent to a server is answered or refused: it breaks nothing, and stays neither in its memory nor in its log."""
+"""A server answers or refuses every input. No input breaks it, or stays in its memory or log."""
 
 import asyncio
 import http.client
@@ -30,7 +30,7 @@ MB = 1 << 20
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody with files that are nobody's business, inside the state folder and beside it."""
+    """A person with private files inside the state folder and beside it."""
     person = Person(tmp_path_factory.mktemp("person"))
     person.state.mkdir()
     for folder in (person.home, person.state):
@@ -46,7 +46,7 @@ def server(person: Person) -> Iterator[HttpServer]:
 
 
 def head(server: HttpServer, request: str, *lines: str) -> bytes:
-    """The beginning of a request by somebody who is allowed to ask."""
+    """The head of a request with the token."""
     return "\r\n".join(
         [f"{request} HTTP/1.1", f"Host: {server.host}", f"Authorization: Bearer {TOKEN}", *lines, "", ""]
     ).encode()
@@ -65,7 +65,7 @@ def is_well(server: HttpServer) -> bool:
 
 
 def peak_mb(server: HttpServer) -> float:
-    """The most memory that the server has had."""
+    """The peak memory of the server, in MB."""
     told = Path(f"/proc/{server.process.pid}/status").read_text()
     return int(re.findall(r"VmHWM:\s+(\d+) kB", told)[0]) / 1024
 
@@ -113,7 +113,7 @@ def test_expect_100_continue_is_answered_with_100(server: HttpServer) -> None:
 
 
 def refusal(*headers: tuple[bytes, bytes]) -> BodyError:
-    """Why a body that never comes is not taken."""
+    """The refusal of a body that never arrives."""
 
     async def nothing() -> Message:
         return await asyncio.Event().wait() and {}
@@ -127,7 +127,7 @@ def refusal(*headers: tuple[bytes, bytes]) -> BodyError:
 
 
 def test_a_refusal_keeps_nothing_of_earlier_refusals() -> None:
-    """An exception that is raised again and again would keep all that was there each time."""
+    """A shared exception object would keep the frames of every request that raised it."""
     refusals = [refusal((b"content-length", b"999999999"), (b"expect", b"100-continue")) for _ in range(3)]
     assert {one.status for one in refusals} == {413}
     assert len(set(map(id, refusals))) == 3
@@ -160,7 +160,7 @@ def test_an_incomplete_body_causes_no_error_for_others(server: HttpServer) -> No
     assert is_well(server)
 
 
-NESTED = 900  # deep enough to break what is read by recursion, and not so deep that no parser takes it
+NESTED = 900  # deep enough to break recursive code, but not too deep for the parser
 BODIES = {
     "nothing": b"",
     "blanks": b" \r\n\t",
@@ -277,7 +277,7 @@ def test_invalid_http_is_refused_and_its_connection_closed(server: HttpServer, p
         try:
             connection.sendall(b"".join(parts))
             answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-        except ConnectionError:  # closed on us while we were still talking
+        except ConnectionError:  # closed while we were still sending
             answer = b""
     assert re.match(rb"HTTP/1\.1 4|$", answer), answer
     assert peak_mb(server) - before < 16
@@ -285,7 +285,7 @@ def test_invalid_http_is_refused_and_its_connection_closed(server: HttpServer, p
 
 
 def test_bytes_after_a_request_are_the_next_request(server: HttpServer) -> None:
-    """A body that has both a length and chunks is no way to smuggle a request past whoever looks at the first."""
+    """A body with both a length and chunks cannot smuggle a request past a proxy."""
     smuggled = b"0\r\n\r\nGET /sessions HTTP/1.1\r\nHost: localhost\r\nX: "
     lines = (f"Content-Length: {len(smuggled)}", "Transfer-Encoding: chunked", "Connection: close")
     assert server.raw(head(server, "POST /sessions", *lines) + smuggled).count(b"HTTP/1.1 ") == 1

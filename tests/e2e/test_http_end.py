@@ -1,4 +1,4 @@
-"""A server that is told to end does so soon and in good order: turns are committed as interrupted, readers are let go."""
+"""A server ends soon after a signal: turns are committed as interrupted, and readers are disconnected."""
 
 import signal
 import time
@@ -81,7 +81,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def begun(server: HttpServer, pool: ThreadPoolExecutor, agent: Agent, way: str) -> "tuple[str, Future[Heard]]":
-    """A session with a turn that runs until it is told to end."""
+    """A session with a turn that runs until it is cancelled."""
     session = server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
     turn = {"session_id": session, "prompt": "wait", "command": agent.command}
     running = pool.submit(WAYS[way], server, turn)

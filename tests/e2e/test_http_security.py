@@ -1,4 +1,4 @@
-"""Who may ask a server, and for what."""
+"""Which callers a server answers, and which requests."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.http_server import HttpServer
 
 TOKEN = "a-token-that-nobody-would-guess"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
-ELSEWHERE = "recollect.example:7377"  # a name of this machine that others have for it
+ELSEWHERE = "recollect.example:7377"  # a name that other machines have for this one
 NOBODY = "00000000-0000-4000-8000-000000000000"
 OPEN = ("/health", "/login", "/login.css")
 PATHS = json.loads(document())["paths"]
@@ -219,7 +219,7 @@ def test_requests_of_a_person_or_a_page_of_the_server_are_answered(server: HttpS
 
 
 def test_no_response_can_be_read_by_another_site(server: HttpServer) -> None:
-    """Neither with permission (no CORS header) nor as a script, a style or a frame."""
+    """Neither through CORS nor as a script, a style or a frame."""
     for path in ("/health", "/sessions", "/nothing", "/docs", f"/sessions/{NOBODY}"):
         with server.response("GET", path) as response:
             assert not [name for name in response.headers if name.lower().startswith("access-control-")]

@@ -1,4 +1,4 @@
-"""A log is read once, whatever its agent, its owner or its disk does to the file; and only what is new of it."""
+"""Every line of a log is read once, whatever its agent, its owner or its disk does to the file."""
 
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_a_second_sync_parses_nothing_and_opens_no_log(person: Person, log: Path
 
 
 def opened_logs(person: Person) -> list[str]:
-    """The files in the person's home that a sync opens, as the interpreter itself reports them."""
+    """The files in the person's home that a sync opens, as reported by the interpreter's audit hook."""
     hook = (
         "def note(event, detail):\n"
         "    if event == 'open' and isinstance(detail[0], str) and detail[0].endswith('.jsonl'):\n"
@@ -73,7 +73,7 @@ def test_work_is_proportional_to_new_bytes(person: Person, claude: Claude) -> No
 
 
 def bytes_read(person: Person) -> int:
-    """What a sync reads from files of any kind, by the kernel's count."""
+    """The bytes that a sync reads from all files, as counted by the kernel."""
     if not Path("/proc/self/io").exists():
         pytest.skip("this system does not count the bytes that a process reads")
     count = (
@@ -356,14 +356,14 @@ def test_a_line_of_50_mb_is_read_in_bounded_memory(person: Person, claude: Claud
     write(person.claude_log(claude.session), [claude.prompt("before"), claude.says(text), claude.prompt("after")])
     alone = write(person.claude_log("33333333-3333-4333-8333-333333333333"), [Claude(start=9).prompt("small")])
     usual = peak_mb(person, "sync", str(alone), "--no-distil")
-    assert peak_mb(person, "sync", "--no-distil") < usual + 4 * 50 + 24  # the index itself holds words
+    assert peak_mb(person, "sync", "--no-distil") < usual + 4 * 50 + 24  # the index itself contains words
     assert sorted(len(text) for text in texts(person)) == [5, 5, 6, len(text)]
     assert text in texts(person)
     assert len(found(person, "needle")) == 1
 
 
 def test_memory_is_bounded_for_any_size_of_a_log(person: Person) -> None:
-    """Events of 100 KB come faster than they are indexed: what waits must not add up to the log."""
+    """Events of 100 KB are read faster than they are indexed: the waiting ones must not take as much memory as the log."""
     said = Claude()
     text = "abcdefghij klmno pqrst 0123456789 " * 3_000
     write(person.claude_log(said.session), (said.says(f"{number} {text}") for number in range(4_000)))
@@ -372,7 +372,7 @@ def test_memory_is_bounded_for_any_size_of_a_log(person: Person) -> None:
 
 
 def peak_mb(person: Person, *arguments: str) -> float:
-    """The most memory that a command held at once, by the kernel's count."""
+    """The peak memory of a command, as counted by the kernel."""
     if not sys.platform.startswith("linux"):
         pytest.skip("the peak of a process's memory is read from /proc")
     tell = (
@@ -427,7 +427,7 @@ def test_the_cursor_covers_every_byte(person: Person, claude: Claude, log: Path)
 
 
 def test_a_session_that_moves_from_a_database_to_a_file_keeps_its_sub_agents(person: Person) -> None:
-    """OpenClaw writes a session that was reset to a file of its own; what it had others do stays in the database."""
+    """OpenClaw writes a session that was reset to a separate file; its sub-agents stay in the database."""
     lay_out(FIXTURES / "openclaw/database", person.home)
     person.sync()
     before = {session.native_id: session.event_count for session in sessions(person)}

@@ -1,4 +1,4 @@
-"""A value of tens of megabytes takes at most a few times its size, whichever container it lies in."""
+"""A value of tens of megabytes takes at most a few times its size in memory, in every container."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def value(request: pytest.FixtureRequest) -> LongValue:
 
 
 def held(person: Person) -> int:
-    """The most memory that a first sync holds, in bytes, without the files that it maps."""
+    """The peak memory of a first sync without mapped files, in bytes."""
     command = [sys.executable, "-m", "recollect", "sync", "--no-distil"]
     most = 0
     with subprocess.Popen(command, env=person.env, stdout=subprocess.DEVNULL) as process:

@@ -1,4 +1,4 @@
-"""A person at a terminal gets an answer, late if need be. Programs get the contract's deadline."""
+"""A person at a terminal gets an answer even after the deadline. Programs get the contract's deadline error."""
 
 import json
 
@@ -16,7 +16,7 @@ COMMANDS = (
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, str]]:
-    """Somebody whose every deadline is past, and what there is to name."""
+    """A person whose deadlines are all past, and the ids that the commands need."""
     person = Person(tmp_path_factory.mktemp("late"))
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("In the wall.")])

@@ -1,4 +1,4 @@
-"""From live sessions to the archive: what is said can be found, but for what is private, quoted, or past understanding."""
+"""From live sessions to the archive: messages can be found, except private, quoted or invalid ones."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def found(rpc: RawRpc, word: str) -> list[str]:
 
 
 def test_a_private_session_stays_private(rpc: RawRpc) -> None:
-    """Also what is said in it later, and by whoever reads it then."""
+    """Also its later messages, and for every later reader."""
     session = create_deferred(rpc)
     say(rpc, session, "tapirs before")
     assert len(found(rpc, "tapirs")) == 2
@@ -68,7 +68,7 @@ def test_a_turn_ignores_invalid_settings_about_logs(person: Person) -> None:
 
 
 def test_an_answer_from_memory_is_not_stored_as_memory(rpc: RawRpc) -> None:
-    """Else every question about something would bury it under answers."""
+    """Otherwise the answers of `recall` would outnumber the events that they quote."""
     session = create_deferred(rpc)
     answered = ["sh", "-c", "echo 'Decision: we keep quolls in NATS JetStream, because it writes to disk.'"]
     rpc.result("turn/start", session_id=session, prompt="Where do we keep the quolls?", command=answered)

@@ -1,4 +1,4 @@
-"""How realms are kept: files of lines that are the truth, a memory that is gone with its process, and disks that refuse."""
+"""Backends of realms: JSONL files as the source of truth, realms in memory, and disks that fail."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def folder(person: Person) -> Path:
 
 @pytest.fixture
 def lines(person: Person) -> Iterator[RawRpc]:
-    """A server in a realm of lines."""
+    """A server in a `jsonl` realm."""
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as server:
         server.request("ping")
         yield server
@@ -72,7 +72,7 @@ def is_found(rpc: RawRpc, word: str, session: str) -> bool:
 
 
 def lose(folder: Path, *servers: RawRpc) -> None:
-    """Delete all that SQLite keeps, once nobody is at work."""
+    """Delete all SQLite databases, once no process is at work."""
     for server in servers:
         until(partial(rests, server.process))
     gone = [path for pattern in SQLITE for path in folder.rglob(pattern)]
@@ -101,7 +101,7 @@ def test_a_session_is_stored_as_readable_lines(lines: RawRpc, folder: Path) -> N
 
 
 def test_all_databases_can_be_rebuilt_from_the_files(person: Person, lines: RawRpc, folder: Path) -> None:
-    """M35: under a server that goes on, and for one that comes later; whatever is asked first."""
+    """M35: under a running server and for a new one, whichever request is first."""
     kept, gone = create_deferred(lines, labels={"a": "1"}), create_deferred(lines)
     for session in (kept, gone):
         echo(lines, session, f"the wombat of {session}")
@@ -137,7 +137,7 @@ def test_turns_after_a_loss_are_found_too(lines: RawRpc, folder: Path) -> None:
 
 
 def test_no_commit_is_missed_when_a_new_database_passes_the_old_count(lines: RawRpc, folder: Path) -> None:
-    """While another process writes the archive, more is committed than ever was before the loss."""
+    """While another process writes the archive, the number of new commits exceeds the number before the loss."""
     words = [f"animal{number}" for number in range(8)]
     for word in words[:2]:
         assert is_found(lines, word, lines.result("session/create", prompt=word, command=["cat"])["session_id"])
@@ -152,7 +152,7 @@ def test_no_commit_is_missed_when_a_new_database_passes_the_old_count(lines: Raw
 def test_a_server_whose_database_was_deleted_keeps_its_turns(
     lines: RawRpc, other: RawRpc, folder: Path, agent: Agent
 ) -> None:
-    """A turn that takes longer than a few looks of its heart is not taken for unwanted, here nor elsewhere."""
+    """A turn that is longer than several polls of its lease is not cancelled, by this process or another."""
     session = create_deferred(lines)
     slow = ["sh", "-c", 'echo begun; sleep 1; cat "$0"', agent.command[-1]]
     losses: list[Callable[[], None]] = [lambda: lose(folder), lambda: shutil.rmtree(folder / "live")]
@@ -168,7 +168,7 @@ def test_a_server_whose_database_was_deleted_keeps_its_turns(
 
 
 def test_a_commit_of_one_process_is_visible_to_others_at_once(lines: RawRpc, other: RawRpc) -> None:
-    """Also while the one that committed it is still bringing it into the index."""
+    """Also while the committing process still adds the turn to the index."""
     session = create_deferred(lines)
     for number in range(25):
         echo(lines, session, f"animal{number}")
@@ -217,7 +217,7 @@ def test_garbage_in_a_file_loses_no_committed_message(
 
 
 def test_a_truncated_file_keeps_its_complete_turns(person: Person, lines: RawRpc, folder: Path) -> None:
-    """Its lines are the truth; what goes on behind them is found, and what was cut is not."""
+    """The lines are the source of truth: later messages are found, and removed ones are not."""
     session = create_deferred(lines)
     for word in ("wombat", "numbat", "quokka"):
         echo(lines, session, word)
@@ -254,7 +254,7 @@ def test_a_damaged_message_affects_only_itself(person: Person, lines: RawRpc, fo
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"rubbish\n"], ids=["empty", "zeros", "rubbish"])
 def test_a_file_without_content_is_written_again(lines: RawRpc, folder: Path, content: bytes) -> None:
-    """As a disk leaves it that lost its power: what the database knows is not given up for it."""
+    """As after a power cut: messages that the database has are not dropped."""
     session = create_deferred(lines)
     echo(lines, session, "first")
     file_of(folder, session).write_bytes(content)
@@ -290,7 +290,7 @@ def test_a_session_whose_file_was_deleted_is_gone(person: Person, lines: RawRpc,
 
 
 def refused_by_a_small_disk(person: Person, session: str, prompt: str, most: int) -> Any:
-    """A turn by a process that may write files of so many bytes only."""
+    """Run a turn in a process with a limit on the size of its files."""
     code = (
         "import resource, sys\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
@@ -320,7 +320,7 @@ def test_a_full_disk_only_fails_the_turn(person: Person, folder: Path, backend: 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
 def test_a_server_on_a_full_disk_continues_once_there_is_space(person: Person, folder: Path, backend: str) -> None:
-    """Wherever in a turn the room ends: as it begins, as it is committed, or even as it is given up."""
+    """The disk can be full at any point of a turn: at its start, at its commit, or when it is given up."""
     codes = set()
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as rpc:
         session, pid = create_deferred(rpc), rpc.process.pid
@@ -353,7 +353,7 @@ def test_an_error_names_a_file_in_place_of_a_folder(person: Person, folder: Path
 
 @contextmanager
 def unwritable(folder: Path) -> Iterator[list[str]]:
-    """What goes before a command, so that it may not write here. Whom permissions do not bind gets a mount of its own."""
+    """The prefix of a command that prevents it from writing here. For root, it is a read-only mount."""
     if os.geteuid() == 0:
         mount = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}'"
         prefix = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$0" "$@"']
@@ -384,7 +384,7 @@ def test_an_error_names_a_realm_that_cannot_be_written(person: Person, folder: P
 
 
 def test_a_realm_in_memory_leaves_only_its_manifest(person: Person, folder: Path, tmp_path: Path) -> None:
-    """M36, M28: gone with its process, however that ends."""
+    """M36, M28: a session in memory ends with its process, in whatever way that ends."""
     passing = tmp_path / "tmp"
     passing.mkdir()
     person.env["TMPDIR"] = str(passing)

@@ -1,4 +1,4 @@
-"""The lifecycle of live sessions between real processes: one turn at a time, refused at once, ended by anybody, crashes closed."""
+"""The lifecycle of live sessions across real processes: one turn at a time, refusals, interrupts, crashes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.e2e.processes import is_alive, running, until
 from tests.live_processes import REALM, Agent, create_deferred, database, messages, roles, start_turn
 from tests.rpc_server import RawRpc
 
-GONE_S = 5.0  # seconds in which all that an interrupted turn started is gone
+GONE_S = 5.0  # seconds within which all processes of an interrupted turn must end
 NOT_FOUND, BUSY, CANCELLED = -32001, -32002, -32005
 BACKENDS = ("sqlite", "jsonl")
 
@@ -31,7 +31,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def rpc(person: Person, backend: str) -> Iterator[RawRpc]:
     with RawRpc(person, "--realm", REALM, "--realm-backend", backend) as server:
-        server.request("ping")  # from here on the realm is what it is
+        server.request("ping")  # creates the realm with this backend
         yield server
 
 
@@ -48,7 +48,7 @@ def agent(tmp_path: Path) -> Agent:
 
 
 def ended(rpc: RawRpc, session: str, number: int) -> tuple[bool, str, Any]:
-    """Of a turn as the history tools open it: whether it is completed, by which event, and its final response."""
+    """A turn as the history tools open it: whether it is completed, its last event, and its final response."""
 
     def opened(identity: str) -> Any:
         return rpc.result("tools/call", name="open", arguments={"id": identity})["structuredContent"]["data"]
@@ -63,7 +63,7 @@ def ended(rpc: RawRpc, session: str, number: int) -> tuple[bool, str, Any]:
 
 
 def test_a_second_turn_is_refused_at_once_and_the_first_is_unaffected(rpc: RawRpc, agent: Agent) -> None:
-    """M5, M7, M8: at once means before the first one has ended, which waits for us."""
+    """M5, M7, M8: "at once" means before the first turn has ended, which waits for this test."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
     assert rpc.error("turn/start", session_id=session, prompt="me too")["code"] == BUSY
@@ -86,7 +86,7 @@ def test_a_turn_in_another_process_is_busy_too(person: Person, rpc: RawRpc, othe
 
 
 def test_only_one_of_eight_processes_runs_the_turn(person: Person, rpc: RawRpc, agent: Agent) -> None:
-    """Seven are refused while the one that runs is still at it."""
+    """Seven are refused while one turn still runs."""
     session = create_deferred(rpc, runner="command", command=agent.command)
     with ExitStack() as all_of_them:
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
@@ -115,7 +115,7 @@ def test_two_sessions_never_block_each_other(rpc: RawRpc, other: RawRpc, agent: 
 
 
 def test_no_message_of_a_turn_is_visible_before_its_end(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
-    """M19, M20, M22: who asks is answered while the turn runs, and sees what was there before it."""
+    """M19, M20, M22: a reader gets an answer while the turn runs, with the state from before the turn."""
     session = create_deferred(rpc)
     rpc.result("turn/start", session_id=session, prompt="before", command=["cat"])
     first = start_turn(rpc, session, command=agent.command)
@@ -136,7 +136,7 @@ def test_no_message_of_a_turn_is_visible_before_its_end(rpc: RawRpc, other: RawR
 
 
 def test_an_interrupt_from_another_process_ends_a_turn(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
-    """M10, M13: its caller is told, it opens as completed by an interrupt, and the session goes on."""
+    """M10, M13: its caller gets an error, the turn opens as completed by an interrupt, and the session continues."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
     assert other.result("turn/interrupt", session_id=session) == {"session_id": session, "interrupted": True}
@@ -169,10 +169,10 @@ def test_recollect_run_reports_an_interrupt_from_elsewhere(person: Person, rpc: 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, None], ids=str)
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_ending_recollect_run_interrupts_its_turn(person: Person, rpc: RawRpc, tmp_path: Path, end: int | None) -> None:
-    """By a signal, by closing the terminal, or by hearing no more of it: its program does not outlive it."""
+    """By a signal, by closing the terminal, or by closing its output: the program of the turn ends too."""
     script = tmp_path / "agent"
     script.write_text(f"echo $$ > '{tmp_path}/pid'; while :; do echo tick; sleep 0.02; done")
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs these tests may have said `nohup`, which would be obeyed
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under `nohup`, which the process would inherit
     with running(person, "run", "go", "--command", f"sh {script}", "--realm", REALM, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"tick\n"
@@ -195,7 +195,7 @@ FAMILIES = {
 
 
 def written(pids: Path, count: int) -> list[int]:
-    """The ids of processes in a file, once that many are there."""
+    """Wait until a file has this number of process ids. Returns them."""
     found = [int(pid) for pid in pids.read_text().split()]
     return found if len(found) >= count else []
 
@@ -218,7 +218,7 @@ def test_an_interrupt_ends_all_processes_of_the_turn(rpc: RawRpc, other: RawRpc,
 
 
 def test_archiving_during_a_turn_is_committed_at_once(rpc: RawRpc, other: RawRpc, agent: Agent) -> None:
-    """M23..M26: then the turn is cancelled, and its caller is told."""
+    """M23..M26: then the turn is cancelled, and its caller gets an error."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
     assert other.result("session/archive", session_id=session)["archived"] is True
@@ -259,14 +259,14 @@ LiveSessions(folder, backend, "dying", redact=True, on_commit=lambda: None).arch
 
 
 def archived_by_one_that_dies(person: Person, backend: str, session: str, where: str) -> None:
-    """A process that is killed in the middle of archiving: its own code dies there, nothing of ours is replaced."""
+    """Archive a session in a process that kills itself when it calls this function. No code of ours is replaced."""
     folder = person.state / "realms" / REALM
     command = [sys.executable, "-c", DIES.format(where=where), str(folder), backend, session]
     assert subprocess.run(command, env=person.env, check=False).returncode == -signal.SIGKILL
 
 
 def test_a_kill_during_archiving_never_revives_the_session(person: Person, rpc: RawRpc, backend: str, agent: Agent) -> None:
-    """M27, M28: the turn that ran is cancelled by the process that runs it; history stays, for those who come later too."""
+    """M27, M28: the process of the running turn cancels it; the history stays readable, also for later processes."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
     archived_by_one_that_dies(person, backend, session, "LiveSessions._end_turn")
@@ -284,7 +284,7 @@ def test_a_kill_during_archiving_never_revives_the_session(person: Person, rpc: 
 def test_an_archived_mark_in_a_file_is_never_overwritten(
     person: Person, rpc: RawRpc, other: RawRpc, backend: str, agent: Agent, end: str
 ) -> None:
-    """Killed after the file has the verdict and before the database has: however the turn ends then, it does not undo it."""
+    """Killed after the file has the archived mark and before the database has it: the end of the turn does not undo the mark."""
     session = create_deferred(rpc)
     first = start_turn(rpc, session, command=agent.command)
     archived_by_one_that_dies(person, backend, session, "Live.append")
@@ -309,7 +309,7 @@ def kill(rpc: RawRpc) -> None:
 
 
 def test_a_turn_whose_process_was_killed_is_closed_as_crashed(person: Person, other: RawRpc, tmp_path: Path) -> None:
-    """What it was about to say is not kept, its program is ended, and the session goes on at once."""
+    """Its uncommitted outputs are not stored, its program is ended, and the session can continue at once."""
     dying = RawRpc(person, "--realm", REALM)
     session, pids = create_deferred(dying), tmp_path / "pids"
     stubborn = f"trap '' TERM; echo $$ > '{pids}'; setsid -f sh -c 'echo $$ >> \"{pids}\"; sleep 600'; echo begun; sleep 600"
@@ -328,7 +328,7 @@ def test_a_turn_whose_process_was_killed_is_closed_as_crashed(person: Person, ot
 
 
 def test_any_command_ends_processes_that_a_crash_left_running(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
-    """Also what does not want to end: nobody else would do it later."""
+    """Also a process that ignores SIGTERM, because no later command would end it."""
     pid, session = tmp_path / "pid", create_deferred(rpc)
     dying = RawRpc(person, "--realm", REALM)
     start_turn(
@@ -340,14 +340,14 @@ def test_any_command_ends_processes_that_a_crash_left_running(person: Person, rp
 
 
 def test_a_hanging_process_loses_its_turn(person: Person, other: RawRpc, agent: Agent) -> None:
-    """It is stopped, so its heart does not beat; what it says when it goes on is not kept, and it is told so."""
+    """The process is stopped, so it sends no heartbeat. When it continues, its outputs are refused with an error."""
     with RawRpc(person, "--realm", REALM) as hanging:
         session = create_deferred(hanging)
         first = start_turn(hanging, session, command=agent.command)
         os.kill(hanging.process.pid, signal.SIGSTOP)
         try:
             assert other.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == BUSY
-            with database(person) as live:  # as if it had been for half a minute
+            with database(person) as live:  # as if it had been stopped for half a minute
                 live.execute("UPDATE lease SET beat = beat - 31000 WHERE holder = (SELECT holder FROM running)")
             live.close()
             assert other.result("session/read", session_id=session)["is_active"] is False
@@ -376,7 +376,7 @@ def test_an_ending_server_interrupts_its_turns(person: Person, other: RawRpc, ag
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_requests_before_the_end_of_input_are_answered(person: Person, rpc: RawRpc, agent: Agent) -> None:
-    """`echo … | recollect rpc`: to have no more questions is not to have no more interest in answers."""
+    """`echo … | recollect rpc`: the end of input does not mean that the caller wants no more answers."""
     asked = {"prompt": "go", "command": agent.command}
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/create", "params": asked}) + "\n"
     with running(person, "rpc", "--realm", REALM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -419,7 +419,7 @@ YEAR = 365 * 86_400
 
 @pytest.fixture
 def clock(person: Person, tmp_path: Path) -> Path:
-    """A file that says by how many seconds the wall clock of a process is wrong, from now on."""
+    """A file with the seconds by which the wall clock of a process is wrong from now on."""
     (tmp_path / "clock").mkdir()
     (tmp_path / "clock" / "sitecustomize.py").write_text(CLOCK)
     shift = tmp_path / "shift"
@@ -444,7 +444,9 @@ def test_leases_survive_a_jump_of_the_clock(
     assert rpc.answer(first)["result"]["text"] == "begun\nafter"
     after = other.result("session/read", session_id=session)
     assert after["updated_at"] >= before["updated_at"] >= before["created_at"]
-    assert (after["updated_at"][:4] != before["updated_at"][:4]) is (jump > 0)  # the clock was believed, but not backwards
+    assert (after["updated_at"][:4] != before["updated_at"][:4]) is (
+        jump > 0
+    )  # times follow the clock, but never go backwards
     clock.write_text("0")
     assert other.result("turn/start", session_id=session, prompt="back", command=["cat"])["turns"] == 3
     assert other.result("session/read", session_id=session)["updated_at"] >= after["updated_at"]

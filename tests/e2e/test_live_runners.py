@@ -1,4 +1,4 @@
-"""Programs that do not do what the one that runs a turn should: a clear error or an answer, and a session that goes on."""
+"""Programs of a turn that misbehave: a clear error or an answer, and a session that can continue."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.live_processes import REALM, create_deferred, messages, start_turn
 from tests.rpc_server import RawRpc
 
 CANCELLED, PROVIDER_ERROR, AGENT_ERROR, INVALID_PARAMS = -32005, -32010, -32013, -32602
-MOST_MB = 600  # of memory for a turn that floods: what is kept of it is 32 MB, in a few copies on its way
+MOST_MB = 600  # of memory for a turn with endless output: 32 MB of it are stored, and copied several times
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def rpc(person: Person) -> Iterator[RawRpc]:
 
 @pytest.fixture
 def session(rpc: RawRpc) -> Iterator[str]:
-    """A session that goes on, whatever was done to it."""
+    """A session; afterwards it must still be able to run a turn."""
     made = create_deferred(rpc)
     yield made
     assert rpc.result("session/read", session_id=made)["is_active"] is False
@@ -70,7 +70,7 @@ def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_
 
 
 def test_a_program_that_floods_is_throttled(rpc: RawRpc, session: str, tmp_path: Path) -> None:
-    """Gigabytes without an end: what it said up to the limit is kept, in bounded memory."""
+    """Endless output: the text up to the limit is stored, in bounded memory."""
     error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; exec yes 'a rather long line of a flood'"))
     assert error["code"] == AGENT_ERROR
     assert "32 million characters" in error["message"]
@@ -123,10 +123,10 @@ DAEMONS = {
 def test_a_child_that_holds_the_output_open_does_not_block_the_turn(
     rpc: RawRpc, session: str, daemon: str, tmp_path: Path
 ) -> None:
-    """The answer is there when the program is gone."""
+    """The answer is complete when the program has ended."""
     answer = ran(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
     assert answer.replace("tick\n", "") == "done\n"
-    with suppress(ProcessLookupError):  # what writes has noticed that nobody reads
+    with suppress(ProcessLookupError):  # the writing process has noticed that its pipe is closed
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
@@ -138,7 +138,7 @@ LEAVE = {
 
 
 def leaving(how: str, tmp_path: Path) -> str:
-    """What starts a child of nobody, and goes on when it runs."""
+    """A shell command that starts a detached process and continues once it runs."""
     (tmp_path / "left").write_text("echo $$ > part; mv part pid; exec sleep 600")
     return f"cd '{tmp_path}'; ({how} sh left &); while [ ! -e pid ]; do sleep 0.01; done"
 

@@ -1,4 +1,4 @@
-"""Logs that lie in projects are found wherever any agent worked and where the settings say, in one sync, and are counted."""
+"""One sync finds and counts logs inside projects: where any agent worked, and below `project_folders`."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A word that somebody made up of others means nothing: it finds neither of them."""
+"""A word that is invented from other words has no meaning: it finds neither of them."""
 
 import json
 

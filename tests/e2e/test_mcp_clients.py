@@ -1,4 +1,4 @@
-"""The official clients, of Python and both generations of TypeScript, get what they expect from `recollect mcp`, and from
+"""The official clients, of Python and both generations of TypeScript, work with `recollect mcp`, and with
 `recollect serve` at /mcp."""
 
 import asyncio
@@ -107,7 +107,7 @@ def node(script: str, *options: str) -> Talk:
 CLIENTS: dict[str, tuple[Talk, str | None]] = {
     "python": (python(), NEWEST),
     "python, handshake": (python(mode="legacy"), NEWEST_HANDSHAKE),
-    "typescript 1": (node("sdk.mjs"), None),  # which does not tell its revision
+    "typescript 1": (node("sdk.mjs"), None),  # which does not expose its revision
     "typescript 2": (node("client.mjs", "legacy"), NEWEST_HANDSHAKE),
     "typescript 2, asking": (node("client.mjs", "auto"), NEWEST),
     "typescript 2, no asking": (node("client.mjs", NEWEST), NEWEST),
@@ -119,13 +119,13 @@ def server(request: pytest.FixtureRequest, person: Person) -> Iterator[Server]:
     if request.param == "stdio":
         yield SERVER
         return
-    with HttpServer(person, "--no-token") as server:  # these clients are not given a header to send
+    with HttpServer(person, "--no-token") as server:  # these clients cannot be given a header to send
         yield [f"{server.url}/mcp"]
 
 
 @pytest.fixture(scope="module", params=list(CLIENTS))
 def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Told:
-    """What a client was told."""
+    """What a client received."""
     talk, revision = CLIENTS[request.param]
     folder = request.getfixturevalue("typescript") if request.param.startswith("typescript") else Path()
     return {"expected revision": revision, **talk(person, server, calls(person), folder)}
@@ -149,7 +149,7 @@ def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
 
 
 def test_a_client_accepts_every_answer_and_every_error(told: Told, person: Person) -> None:
-    """Each of these clients checks an answer against the tool's output schema and throws when it does not fit."""
+    """Each of these clients checks an answer against the tool's output schema and throws if it does not match."""
     for (name, given), result in zip(calls(person), told["results"], strict=True):
         assert "threw" not in result, (name, given, result)
         if name in HISTORY:
@@ -194,7 +194,7 @@ def test_a_client_with_a_progress_token_gets_progress(person: Person, server: Se
 
 
 def test_half_of_the_calls_succeed(person: Person) -> None:
-    """What the tests above compare has both in it."""
+    """The answers that the tests above compare include successes and errors."""
     with person.mcp() as client:
         answers = [body(client.request("tools/call", {"name": name, "arguments": given})["result"])
                    for name, given in calls(person)]  # fmt: skip

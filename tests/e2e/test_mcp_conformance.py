@@ -1,7 +1,7 @@
-"""The official suites: the conformance tests of the Model Context Protocol, and its inspector.
+"""The official test suites: the conformance tests of the Model Context Protocol, and its inspector.
 
-Checks that ask for tools which a server under test is to have, or for what we do not offer, are named below with the reason.
-Every other one must pass, and one that is named must fail: it is to be crossed out when it no longer does.
+Some checks need tools of a special test server, or features that we do not offer. They are listed below with the reason.
+Every other check must pass, and a listed one must fail: remove it from the list when it passes.
 """
 
 import json
@@ -26,11 +26,11 @@ Suites = tuple[str, Path]  # a node, and the folder with the packages
 
 
 def alike(*scenarios: str) -> set[Failure]:
-    """Scenarios with one check, which is called like them."""
+    """Scenarios with one check of the same name."""
     return {(scenario, scenario) for scenario in scenarios}
 
 
-# Tools and prompts that only a server made for the suite has: they answer with an image, ask the client something, …
+# Tools and prompts of a server for the suite: they answer with an image, send the client a request, …
 FIXTURES = {
     *alike("tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"),
     *alike("tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "tools-call-with-logging"),
@@ -54,7 +54,7 @@ FIXTURES = {
         ("result-type", "result-type-included"), ("tampered-state", "reject-tampered-state"))),
 }  # fmt: skip
 
-# Sessions are found and opened by tools: there are no resources, no completion of arguments, and no log for clients.
+# Tools find and open sessions: there are no resources, no completion of arguments, and no log for clients.
 NOT_OFFERED = {
     *alike("resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"),
     *alike("resources-subscribe", "resources-unsubscribe", "completion-complete", "logging-set-level"),
@@ -63,7 +63,7 @@ NOT_OFFERED = {
     ("sep-2164-resource-not-found", "sep-2164-error-code"),
     ("sep-2164-resource-not-found", "sep-2164-data-uri"),
 }
-EXTENSIONS = ("tasks-",)  # which a server need not have, and the suite does not count
+EXTENSIONS = ("tasks-",)  # optional for a server, and not counted by the suite
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def server(person: Person) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module")
 def checks(suites: Suites, server: HttpServer, tmp_path_factory: pytest.TempPathFactory) -> dict[Failure, str]:
-    """What became of every check, of all revisions; the worst of it, where it was made more than once."""
+    """The result of every check of all revisions; the worst result of a check that ran more than once."""
     node, folder = suites
     found: dict[Failure, str] = {}
     for revision in REVISIONS:
@@ -138,7 +138,7 @@ def secured(person: Person) -> Iterator[HttpServer]:
 def inspect(
     request: pytest.FixtureRequest, suites: Suites, person: Person, secured: HttpServer, tmp_path_factory: Any
 ) -> Any:
-    """The inspector's command line; what it prints."""
+    """Run the inspector's command line. Returns what it prints."""
     node, folder = suites
     home = {"RECOLLECT_HOME": str(person.state), "HOME": str(person.home)}
     started = {"type": "stdio", "command": sys.executable, "args": ["-m", "recollect", "mcp", "--no-sync"], "env": home}

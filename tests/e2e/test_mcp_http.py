@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, as the specification has it: sessions of the earlier eras, headers of the later one, progress,
+"""MCP over streamable HTTP, as specified: sessions of the earlier eras, headers of the later one, progress,
 and calls that are cancelled."""
 
 import base64
@@ -69,7 +69,7 @@ def opened(server: HttpServer, version: str = EARLIER[-1]) -> str:
 
 
 def modern(method: str, identity: int | str = 1, **params: Any) -> tuple[Message, dict[str, str]]:
-    """A request of the later era, with the headers that go with it."""
+    """A request of the later era, with its headers."""
     headers = {"mcp_protocol_version": NEWEST, "mcp_method": method}
     if "name" in params:
         headers["mcp_name"] = params["name"]
@@ -115,7 +115,7 @@ def test_requests_without_a_session_are_answered(server: HttpServer) -> None:
 
 
 def test_an_unknown_method_is_not_reported_as_a_missing_session(server: HttpServer) -> None:
-    """404 would make a client of the earlier eras begin a new session."""
+    """A 404 would make a client of the earlier eras start a new session."""
     session = opened(server)
     for method, code in (("resources/list", -32601), ("tools/call", -32602)):
         status, _, answer = post(server, request(method), mcp_session_id=session)
@@ -154,7 +154,7 @@ def test_invalid_messages_are_refused(server: HttpServer, body: bytes, code: int
 
 
 def test_the_server_sends_nothing_unrequested(server: HttpServer) -> None:
-    """A stream for what the server might say by itself is not offered: it says nothing."""
+    """There is no stream for messages from the server, because it sends none by itself."""
     for method in ("GET", "PUT", "PATCH", "OPTIONS"):
         with server.response(method, "/mcp", headers={"accept": "text/event-stream"}) as response:
             assert response.status == 405
@@ -243,7 +243,7 @@ def test_the_later_era_has_no_sessions(server: HttpServer) -> None:
 
 
 class Call:
-    """A turn under way, by a connection that can be closed."""
+    """Start a turn over a connection that can be closed."""
 
     def __init__(self, server: HttpServer, agent: Agent, message: Message, **headers: str) -> None:
         self._connection = http.client.HTTPConnection(server.host, timeout=60)
@@ -265,7 +265,7 @@ class Call:
 
 
 def turn(server: HttpServer, agent: Agent) -> Message:
-    """The arguments of a turn that runs until it is told to end."""
+    """The arguments of a turn that runs until it is cancelled."""
     live = server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
     return {"session_id": live, "prompt": "wait", "command": agent.command}
 
@@ -280,7 +280,7 @@ def is_running(server: HttpServer, arguments: Message) -> bool:
 
 
 def goes_on(server: HttpServer, agent: Agent, arguments: Message) -> None:
-    """That a turn runs to its end, while another one that is cancelled later than it would have been does not."""
+    """Check that a turn runs to its end, although a turn that is cancelled later is interrupted."""
     hang_up_late(server, Agent(agent.begun.parent / "control"))
     assert is_running(server, arguments)
     agent.go.touch()
@@ -289,7 +289,7 @@ def goes_on(server: HttpServer, agent: Agent, arguments: Message) -> None:
 
 
 def hang_up_late(server: HttpServer, agent: Agent) -> None:
-    """Have a call of the later era cancelled: after that, everything that was cancelled before has ended too."""
+    """Cancel a call of the later era and wait for its end. Everything that was cancelled earlier has then ended too."""
     arguments = turn(server, agent)
     message, headers = modern("tools/call", name="meerkat_start_turn", arguments=arguments)
     call = Call(server, agent, message, **headers)
@@ -299,7 +299,7 @@ def hang_up_late(server: HttpServer, agent: Agent) -> None:
 
 def is_interrupted(server: HttpServer, arguments: Message, pid: int) -> None:
     until(lambda: not is_running(server, arguments))
-    first, *_, last = roles(server, arguments)  # what it had said by then is between
+    first, *_, last = roles(server, arguments)  # the output until then is in between
     assert (first, last) == ("user", "system_notice")
     until(lambda: not is_alive(pid))
 
@@ -316,7 +316,7 @@ def test_a_call_can_be_cancelled_in_its_session(
     is_interrupted(server, arguments, call.pid)
     status, content = call.response()
     assert status == (200 if meta else 202)
-    assert b'"result"' not in content  # who cancels a call is sent no answer to it
+    assert b'"result"' not in content  # a cancelled call gets no answer
     assert b'"error"' not in content
 
 

@@ -1,4 +1,4 @@
-"""MCP on stdio, message by message: both eras of the protocol, and whatever a client should never have sent."""
+"""MCP on stdio, message by message: both eras of the protocol, and invalid messages."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ MB = 1 << 20
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody with one session, the last event of which takes a while to open."""
+    """A person with one session, whose last event takes a while to open."""
     person = Person(tmp_path_factory.mktemp("person"))
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("tie the boat"), said.says("tied"), said.says("rope " * (4 * MB))])
@@ -36,7 +36,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 @pytest.fixture(scope="module")
 def servers(person: Person) -> Iterator[list[RawMcp]]:
-    """The servers that were needed: one, where nothing that a test sends can end it."""
+    """The servers that were started: only one, if no test's message can end it."""
     started = [person.mcp()]
     yield started
     for client in started:
@@ -46,7 +46,7 @@ def servers(person: Person) -> Iterator[list[RawMcp]]:
 
 @pytest.fixture
 def server(servers: list[RawMcp], person: Person) -> RawMcp:
-    """One server for all tests: whatever one of them sends must not spoil the next."""
+    """One server for all tests: the messages of one test must not affect the next."""
     if servers[-1].process.poll() is not None:
         servers.append(person.mcp())
     return servers[-1]
@@ -58,7 +58,7 @@ def initialize(client: RawMcp, version: str = "2025-11-25") -> Any:
 
 
 def stateless(version: str = STATELESS, **params: Any) -> dict[str, Any]:
-    """The parameters of a request that carries its protocol with it."""
+    """The parameters of a request that names its protocol version itself."""
     meta = {
         PROTOCOL_VERSION_META_KEY: version,
         CLIENT_INFO_META_KEY: {"name": "test", "version": "1"},
@@ -233,7 +233,7 @@ def test_a_cancelled_call_is_not_answered_and_the_server_continues(person: Perso
         {"jsonrpc": "2.0", "id": "next", "method": "tools/call", "params": search()},
     ]
     with person.mcp() as client:
-        client.call("open", id="event:0")  # so that whatever a first call loads is loaded
+        client.call("open", id="event:0")  # loads everything that a first call loads
         client.say("\n".join(json.dumps(message) for message in messages))
         assert client.process.stdin and client.process.stdout
         client.process.stdin.close()
@@ -244,7 +244,7 @@ def test_a_cancelled_call_is_not_answered_and_the_server_continues(person: Perso
 
 
 def test_the_slow_call_is_answered_when_it_is_not_cancelled(person: Person, server: RawMcp) -> None:
-    """What the test before this one relies on."""
+    """The test before this one relies on it."""
     answer = server.call("open", id=f"event:{events(person)[-1].id.hex()}")
     assert len(answer["data"]["content"]["text"]) == 20 * MB
 
@@ -353,7 +353,7 @@ def test_arguments_of_any_type_get_the_familys_envelope(server: RawMcp, tool: st
 
 
 def test_half_of_a_surrogate_pair_gets_an_answer(server: RawMcp) -> None:
-    """JavaScript writes one when it cuts a text inside an emoji; the client that did waits for its id."""
+    """JavaScript writes one when it cuts a text inside an emoji; such a client waits for the answer to its id."""
     line = json.dumps({"jsonrpc": "2.0", "id": "cut", "method": "tools/call", "params": search("boat @")})
     server.say(line.replace("@", "\\ud83d"))
     assert server.hear()["id"] == "cut"
@@ -426,7 +426,7 @@ def test_only_messages_are_written_to_standard_output(person: Person) -> None:
 
 
 def test_heavy_modules_are_loaded_only_when_needed(person: Person) -> None:
-    """Meaning needs numbers; what looks like an identifier has none."""
+    """Search by meaning needs numpy; a query that looks like an identifier does not."""
     listing = {"name": "list_sessions", "arguments": {}}
     calls = [("tools/list", {}), ("tools/call", search("BOAT_1")), ("tools/call", listing)]
     said = [

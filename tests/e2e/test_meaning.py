@@ -1,4 +1,4 @@
-"""Search by meaning, through the real command line: what was said in other words is found, and nothing else."""
+"""Search by meaning, through the real command line: it finds texts in other words with the same meaning, and no others."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -62,7 +62,7 @@ def test_identifiers_and_quotations_match_by_text_only(person: Person, question:
 
 @pytest.mark.parametrize("question", ["motorvole", "documentfrog", "motorvole documentfrog"])
 def test_an_invented_compound_does_not_match_through_its_parts(person: Person, question: str) -> None:
-    """The model knows `motor`, and `motor` is in the archive; nobody ever wrote `motorvole`."""
+    """The model knows `motor`, and `motor` is in the archive; `motorvole` is in no text."""
     assert texts(person, question) == []
 
 

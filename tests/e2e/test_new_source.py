@@ -1,4 +1,4 @@
-"""`make new-source` starts a source that passes every contract: a module, a fixture and one line; no test is edited."""
+"""`make new-source` creates a source that passes every contract: a module, a fixture and one line; no test is edited."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SIMPLE = 20  # lines: what a simple source may have
+SIMPLE = 20  # lines: the limit for a simple source
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The project as somebody would clone it, without most of its fixtures."""
+    """A clone of the project, without most of its fixtures."""
     project = tmp_path / "project"
     for folder in ("src", "scripts", "tests", "docs"):
         skipped = shutil.ignore_patterns("__pycache__", "node_modules", "fixtures")

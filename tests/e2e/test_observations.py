@@ -1,4 +1,4 @@
-"""`recollect observations` and `recollect distil`: what was learnt, for people and for scripts."""
+"""`recollect observations` and `recollect distil`, for people and for scripts."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ UNKNOWN = "obs-0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The home of the memory's contract, with its recorded observations."""
+    """The home folder of the memory's contract tests, with its recorded observations."""
     with serve_archive(tmp_path_factory.mktemp("memory")) as memory:
         return memory.person
 
@@ -133,13 +133,13 @@ def test_without_observations_the_command_says_how_to_get_them(tmp_path: Path) -
 
 
 def state(person: Person) -> list[Any]:
-    """Everything that is remembered, and when anything of it was last written."""
+    """All observations, and when the files of the memory were last written."""
     with closing(Stored(person.realm)) as stored:
         return [stored.observations_above(0, 10_000), stored.last_key()]
 
 
 def written(person: Person) -> dict[str, int]:
-    """When each file of the memory was last written."""
+    """The time of the last write of each file of the memory."""
     files = [*person.realm.glob("vectors-*/*"), person.realm / "memory.db"]
     return {str(path): path.stat().st_mtime_ns for path in files}
 
@@ -206,7 +206,7 @@ def test_a_sync_without_logs_creates_an_empty_memory(tmp_path: Path) -> None:
 
 
 def test_a_growing_session_keeps_its_observations_and_adds_new_ones(tmp_path: Path) -> None:
-    """A turn that is under way is not yet distilled; once it ends it is."""
+    """A running turn is not distilled until it ends."""
     person = Person(tmp_path)
     said = session_writer(1, "api")
     log = write_session(person, 1, "api", "2026-02-01", [said.prompt("Why do the gulls circle the quay?")])

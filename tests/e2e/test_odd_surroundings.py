@@ -1,4 +1,4 @@
-"""Where the surroundings are poor (no UTF-8, little memory, closed streams, no home) there is an answer or one sentence."""
+"""In a poor environment (no UTF-8, little memory, closed streams, no home) a command prints an answer or one sentence."""
 
 import json
 import os
@@ -26,7 +26,7 @@ MB = 1 << 20
 
 @pytest.fixture(scope="module")
 def synced(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody with a session whose text and whose file name no ASCII locale knows."""
+    """A person with a session whose text and file name are not ASCII."""
     person = Person(tmp_path_factory.mktemp("odd"))
     said = Claude()
     decided = "We decided to use twigs → mud because they last 🐦."
@@ -39,7 +39,7 @@ def synced(tmp_path_factory: pytest.TempPathFactory) -> Person:
 def run(
     person: Person, *arguments: str, env: dict[str, str] | None = None, prepare: Callable[[], None] | None = None
 ) -> Any:
-    """The command line in some surroundings; what it printed as bytes."""
+    """Run the command line in an environment. Returns the printed bytes."""
     command = [sys.executable, "-m", "recollect", *arguments]
     return subprocess.run(
         command, env={**person.env, **(env or {})}, capture_output=True, check=False, timeout=120, preexec_fn=prepare
@@ -98,7 +98,7 @@ def test_a_command_with_enough_address_space_works(person: Person) -> None:
 
 
 def test_programs_that_we_start_are_not_limited(person: Person) -> None:
-    """A variable that keeps our own libraries small is not passed on."""
+    """A variable that limits the memory of our own libraries is not passed on."""
     person.run("sync")
     shown = person.run("run", "x", "--command", f"{sys.executable} -c 'import os; print(sorted(os.environ))'").stdout
     assert "OPENBLAS_NUM_THREADS" not in shown

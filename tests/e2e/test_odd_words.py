@@ -1,4 +1,4 @@
-"""Words that are hardly any: bytes that are no UTF-8, from a command line and in the name of the folder one stands in."""
+"""Arguments and working folders whose bytes are not UTF-8."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.conftest import Person
 from tests.live_processes import REALM
 from tests.rpc_server import RawRpc
 
-ODD = os.fsdecode(b"caf\xe9")  # as Python has an argument that is Latin-1
+ODD = os.fsdecode(b"caf\xe9")  # as Python decodes a Latin-1 argument
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def odd_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gone_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where we stand and which is there no more."""
+    """A working folder that no longer exists."""
     folder = tmp_path / "gone"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -37,7 +37,7 @@ def gone_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(person: Person, *words: str, **more: Any) -> Any:
-    """What a command prints; nothing of it is a traceback."""
+    """The output of a command, which must not be a traceback."""
     done = person.run(*words, "--realm", REALM, "--json", check=False, **more)
     assert "Traceback" not in done.stderr, done.stderr
     return json.loads(done.stdout)

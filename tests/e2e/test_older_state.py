@@ -1,7 +1,7 @@
-"""A state folder that an earlier version wrote opens, migrates, and answers as it did then.
+"""A state folder of an earlier version can be opened and migrated, and gives the same answers.
 
 `tests/states/2026-11.tar.xz` was written in November 2026 (archive schema 7, memory 3, live 2). The JSON file beside it has
-the answers of that version. The logs it was read from do not exist any more.
+the answers of that version. The logs of these sessions no longer exist.
 """
 
 import json
@@ -19,7 +19,7 @@ from tests.conftest import Person
 
 STATES = Path(__file__).parents[1] / "states"
 DATABASES = {"archive.db": "schema", "memory.db": "memory_schema", "live/live.db": "live_schema"}
-VOLATILE = {"performance", "warnings"}  # how long it took; what is still being processed
+VOLATILE = {"performance", "warnings"}  # durations, and the number of events that are still being processed
 ANSWERS = json.loads((STATES / "2026-11.json").read_text())
 
 
@@ -40,7 +40,7 @@ def version(path: Path) -> int:
 
 
 def steady(value: Any) -> Any:
-    """An answer without what differs from one call to the next."""
+    """An answer without the parts that differ between calls."""
     if isinstance(value, dict):
         return {name: steady(inner) for name, inner in value.items() if name not in VOLATILE}
     return [steady(inner) for inner in value] if isinstance(value, list) else value

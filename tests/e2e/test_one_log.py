@@ -1,4 +1,4 @@
-"""What goes wrong in one log costs that log, is named by `recollect doctor`, and the rest is read."""
+"""A defect of one log affects only that log, and `recollect doctor` reports it. All other logs are read."""
 
 import json
 import sqlite3
@@ -29,17 +29,17 @@ runpy.run_module("recollect", run_name="__main__")
 
 @pytest.fixture
 def good(person: Person) -> Path:
-    """A sound log that is read after every other one: it is the newest."""
+    """A sound log that is read after all others, because it is the newest."""
     return write(person.claude_log(GOOD.session), [GOOD.prompt("a sound log")])
 
 
 def texts(person: Person) -> set[str]:
-    """What a search finds."""
+    """The texts that a search finds."""
     return {hit["snippet"]["text"] for hit in person.json("search", "sound log")["data"]["results"]}
 
 
 def problem_of(person: Person, path: Path) -> dict[str, Any]:
-    """The one thing that `doctor` says of a log."""
+    """The only problem that `doctor` reports for a log."""
     (problem,) = [one for one in person.json("doctor")["problems"] if one["path"] == str(path)]
     assert problem["reason"] in person.run("doctor", check=False).stdout.replace("\n", "")
     return dict(problem)
@@ -61,7 +61,7 @@ def test_a_line_nested_a_million_deep_affects_only_that_line(person: Person, goo
 
 
 def test_arguments_near_the_nesting_limit_affect_no_other_log(person: Person, good: Path) -> None:
-    """Decoding them just succeeds, and storing them does not: the limit counts our own calls as well."""
+    """Decoding them succeeds, but storing them does not, because our own calls count towards the recursion limit."""
     for number, depth in enumerate(range(930, 1_000, 2)):
         said = Claude(f"{number:08x}-1111-4111-8111-111111111111")
         call = json.dumps(said.calls("Tool", "call", value="core"))

@@ -1,4 +1,4 @@
-"""One watcher reads new log lines for all servers of a state folder; when it ends it is replaced, and answers say so."""
+"""One watcher reads new log lines for all servers of a state folder. A watcher that ends is replaced, and answers warn."""
 
 import os
 import signal
@@ -19,13 +19,13 @@ from tests.conftest import Person, RawMcp
 from tests.e2e.processes import children_of, is_alive, until, watching
 from tests.logs import Claude, append, write
 
-SYNCING = ("--toolsets", "history,trace,memory")  # any option: a client without one asks for --no-sync
+SYNCING = ("--toolsets", "history,trace,memory")  # any option will do: without one, the test client adds --no-sync
 STOPPED = "New log lines are not being read: the process that reads them ended ("
 
 
 @contextmanager
 def servers(person: Person, count: int) -> Iterator[list[RawMcp]]:
-    """As many agent windows, initialized."""
+    """This number of agent windows, initialized."""
     with ExitStack() as stack:
         opened = [stack.enter_context(person.mcp(*SYNCING)) for _ in range(count)]
         for server in opened:
@@ -62,7 +62,7 @@ def is_gone(pid: int) -> bool:
 
 
 def is_told_of_killed(person: Person, clients: list[RawMcp], command: str, field: str) -> bool:
-    """Kill whatever watches, and whether a command then says that nothing does."""
+    """Kill the watcher. Returns whether a command then warns that no watcher runs."""
     kill_watchers(clients)
     return bool(says_stopped(person.json(command)[field]))
 
@@ -80,7 +80,7 @@ def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person)
 
 
 def test_every_answer_warns_that_reading_has_stopped(person: Person) -> None:
-    """A watcher that is killed again and again is started ever more slowly, so that there is time to ask."""
+    """A watcher that is killed repeatedly is restarted with growing delays, which leaves time for a request."""
     one_session(person)
     with servers(person, 2) as clients:
         until(lambda: finds(clients[0], "hoopoe"))
@@ -116,7 +116,7 @@ def says_stopped(warnings: list[str]) -> bool:
 
 
 def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Person) -> None:
-    """Broken settings end every new watcher at once."""
+    """With invalid settings, every new watcher ends at once."""
     said = one_session(person)
     with servers(person, 1) as clients:
         until(lambda: finds(clients[0], "hoopoe"))
@@ -137,7 +137,7 @@ def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Per
 
 
 class Pauses(threading.Event):
-    """Keeps what is waited for instead of waiting, and is set after as many pauses as are wanted."""
+    """An event that records the timeouts instead of waiting, and becomes set after a number of waits."""
 
     def __init__(self, wanted: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Searches must find what was worked on, not earlier searches: what is Recollect's own, and what is another server's."""
+"""Own traffic: searches must find the work, not earlier searches. Calls of other servers are not own traffic."""
 
 import json
 from typing import Any
@@ -45,7 +45,7 @@ def test_the_server_name_in_codex_decides_what_is_own_traffic(person: Person) ->
 
 
 def test_gemini_names_the_server_in_the_display_name(person: Person) -> None:
-    """It calls a tool by its bare name, unless two servers have tools of that name."""
+    """Gemini CLI calls a tool by its bare name, unless two servers have a tool of that name."""
     calls = [
         called("search", "search (recollect MCP Server)", "our barnacle"),
         called("mcp_recollect_read", "read (recollect MCP Server)", "our second barnacle"),

@@ -1,4 +1,4 @@
-"""Secrets and excluded work are nowhere in what is kept, and what is kept is nobody else's to read."""
+"""Secrets and excluded work are not stored, and only the owner can read what is stored."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions, texts
 from tests.logs import Claude, append, write
 
-# All made up; put together here so that no scanner takes this file for a leak.
+# Invented secrets, joined here so that no scanner reports this file as a leak.
 SECRETS = {
     "anthropic-key": "sk-ant-" + "api03-Zq81kPmW4xTn7RbV2dLs9Yh",
     "openai-key": "sk-" + "proj-a8Kd93jfLs02mXqPw7Zt41Bv",
@@ -27,7 +27,7 @@ SECRETS = {
     "assigned-secret": "q7Wm2Zx9Kp4Rt6Ny1Bv8",
     "private-key": "MIIEpAIBAAKCAQEAq7Wm2Zx9Kp4Rt6Ny1Bv8",
 }
-TELLING = {  # how each of them stands in a text
+TELLING = {  # the text around each of them
     "url-password": "postgres://{}@db.example.org/app",
     "assigned-secret": 'password = "{}"',
     "private-key": "-----BEGIN RSA " + "PRIVATE KEY-----\n{}\n-----END RSA " + "PRIVATE KEY-----",
@@ -40,7 +40,7 @@ def sentence(rule: str, secret: str) -> str:
 
 
 def leaks(person: Person, *needles: str) -> list[str]:
-    """Where in the state folder any of these can be read: raw, or in what the archive keeps compressed."""
+    """The places of the state folder that contain any of these: raw, or in the archive's compressed values."""
     wanted = [needle.encode() for needle in needles]
     places = [
         str(path)
@@ -71,7 +71,7 @@ def _unpacked(value: str | bytes) -> bytes:
 
 
 def said_everywhere(text: str) -> list[dict[str, Any]]:
-    """A session that says something wherever a session can say anything."""
+    """A session that contains a text in every place where a session can have text."""
     said = Claude()
     return [
         said.prompt(text),
@@ -90,7 +90,7 @@ def said_everywhere(text: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def confessed(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """Somebody whose one session says every secret everywhere."""
+    """A person with one session that contains every secret in every place."""
     person = Person(tmp_path_factory.mktemp("confessed"))
     text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
     write(person.claude_log(Claude().session), said_everywhere(text))
@@ -134,7 +134,7 @@ def test_no_answer_has_a_secret(confessed: Person) -> None:
 
 
 def test_secrets_are_counted_by_session_and_rule(person: Person) -> None:
-    """In one session once, in another twice; status adds them up."""
+    """Once in one session, twice in another; `status` adds them up."""
     text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
     for number in (1, 2):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100)
@@ -232,7 +232,7 @@ EXCLUSIONS: dict[str, Any] = {
 
 
 def write_both(person: Person) -> Path:
-    """A session that may be read and one that may not; the log of that one."""
+    """Write a session that may be read and one that is excluded. Returns the log of the excluded one."""
     for number, folder in enumerate(["/work/private/diary", "/work/app"], 1):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000", cwd=folder, start=number * 10)
         word = "confidential" if "private" in folder else "public"
@@ -296,7 +296,7 @@ def test_exclusions_can_be_set_by_variable_or_settings(person: Person, how: str)
 
 
 def test_only_its_owner_can_read_the_state_folder(person: Person) -> None:
-    umask = 0o000  # whatever the person's own habits are
+    umask = 0o000  # independent of the person's own umask
     write_both(person)
     for command in (("sync",), ("search", "public"), ("rebuild",), ("doctor", "--repair"), ("status", "--realm", "other")):
         person.run(*command, umask=umask)

@@ -1,4 +1,4 @@
-"""Over MCP only the owner's runners run: no client can say which program does, by any way."""
+"""Over MCP only configured runners run: no client can name a program in any way."""
 
 import json
 from collections.abc import Iterator
@@ -42,13 +42,13 @@ def mcp(request: pytest.FixtureRequest, person: Person) -> Iterator[Surface]:
 
 @pytest.fixture(scope="module", params=CLOSED)
 def unchanged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surface]:
-    """The same, shared by tests that are refused and so leave nothing."""
+    """The same client, for tests whose requests are refused and so change nothing."""
     with configured(Person(tmp_path_factory.mktemp("closed")), request.param) as client:
         yield client
 
 
 def is_told_how(refused: Refused) -> bool:
-    """One sentence, with what the owner can do."""
+    """Whether an error is one sentence that says what the owner can do."""
     is_sentence = "\n" not in refused.message and ". " not in refused.message
     return refused.code == "INVALID_PARAMS" and is_sentence and "RECOLLECT_COMMANDS_OVER_MCP=1" in refused.message
 
@@ -135,7 +135,7 @@ def test_all_other_keys_of_a_config_can_be_written(mcp: Surface) -> None:
 
 
 def test_a_runner_without_a_command_cannot_be_the_default(mcp: Surface, tmp_path: Path) -> None:
-    """`command` as the default runner still has no command."""
+    """As the default runner, `command` still has no command."""
     mcp.ask("meerkat_config", action="patch", patch={"runner": "command"})
     assert is_told_how(mcp.refusal("meerkat_create_session", prompt="x"))
 

@@ -1,4 +1,4 @@
-"""A state folder that cannot be written can be read: by every command that only reads, and by an MCP server."""
+"""A read-only state folder: every command that only reads works, and so does an MCP server."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def fill(person: Person) -> None:
 
 
 def ids(person: Person) -> dict[str, str]:
-    """What the commands below need to name."""
+    """The ids for the commands below."""
     session = person.json("list")["data"]["sessions"][0]["id"]
     journey = person.json("journey", "create")["journey_id"]
     person.run("journey", "link", journey, session)
@@ -76,7 +76,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=WAYS)
 def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
-    """A filled state folder that cannot be written any more, and what is in it."""
+    """A state folder with content that has become read-only, and the ids in it."""
     person = Person(tmp_path_factory.mktemp("closed"))
     fill(person)
     known = ids(person)
@@ -152,7 +152,7 @@ def filled(arguments: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("left", [("-wal",), ("-wal", "-shm")], ids=["wal", "wal-and-shm"])
 def test_content_of_the_write_ahead_log_is_read(person: Person, left: tuple[str, ...]) -> None:
-    """As in the copy of a folder that somebody was writing, or after a crash."""
+    """As in a copy of a folder that was being written, or after a crash."""
     fill(person)
     copy = Person(person.state.parent / "copy")
     shutil.copytree(person.state, copy.state)
@@ -194,7 +194,7 @@ def test_an_empty_state_folder_finds_nothing(person: Person) -> None:
 
 
 def test_a_realm_without_a_manifest_is_read(person: Person) -> None:
-    """Early versions made none."""
+    """Early versions wrote no manifest."""
     fill(person)
     (person.realm / "realm_manifest.json").unlink()
     mount_read_only(person)

@@ -1,4 +1,4 @@
-"""Realms and the processes at work in them: what is used stays, what is deleted goes whole, and an end leaves nothing open."""
+"""Realms and their processes: a realm in use stays, a delete is complete, and an ending process leaves nothing open."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ def names(person: Person) -> list[str]:
 
 
 def left(person: Person) -> list[str]:
-    """What lies in the folder of all realms."""
+    """The names in the folder of all realms."""
     return sorted(path.name for path in (person.state / "realms").iterdir())
 
 
@@ -87,11 +87,11 @@ def test_no_process_begins_to_write_in_a_realm_that_is_being_deleted(person: Per
 
 
 def test_a_server_that_ends_releases_every_lease(person: Person) -> None:
-    """Also where turns are begun until its very last moment."""
+    """Also if turns are started until its last moment."""
     server = HttpServer(person)
 
     def hurry() -> None:
-        with suppress(OSError, TypeError), server.rpc() as rpc:  # until nobody answers any more
+        with suppress(OSError, TypeError), server.rpc() as rpc:  # until the server no longer answers
             while True:
                 rpc.request("session/create", prompt="x", command=["true"])
                 begun.release()

@@ -1,6 +1,6 @@
-"""REST and its OpenAPI document agree, for requests that make sense and for those that do not.
+"""REST and its OpenAPI document agree, for valid and for invalid requests.
 
-Requests say that a proxy passed them on, so that the server takes no command from any of them: nothing is ever run.
+Requests have the headers of a proxy, so that the server accepts no command from them and runs no program.
 """
 
 import json
@@ -24,21 +24,23 @@ from tests.http_server import HttpServer
 Case = schemathesis.Case[Any]
 
 API = schemathesis.openapi.from_dict(json.loads(document()))
-EXAMPLES = 8  # of requests that make sense and of ones that do not, besides those at the edges of every schema
+EXAMPLES = 8  # of valid and of invalid requests, in addition to those at the limits of every schema
 PASSED_ON = {"Via": "1.1 test"}
 NOBODY = "00000000-0000-4000-8000-000000000000"
-UNSET = ("command", "runner", "cursor", "within_id", "provider", "startLine")  # no schema can say what they mean
+UNSET = ("command", "runner", "cursor", "within_id", "provider", "startLine")  # a schema cannot describe their meaning
 OBEYED = ("deadline_ms", "runner", "runners", "turn_timeout_ms")  # in a config
 OF_NOTHING = {f"POST /v1/tools/{name}" for name in ("get_observations", "read", "record_observation")}
-OF_NOTHING.add("GET /sessions/{session_id}/events")  # would go on for as long as the session does, so nobody's is asked for
+OF_NOTHING.add(
+    "GET /sessions/{session_id}/events"
+)  # would continue as long as the session does, so it is requested for unknown sessions only
 BESIDE_DOORS = {"GET /sessions/{session_id}/events", "GET /health", "POST /login-links"}
 NEEDED = {"/sessions": "prompt", "/v1/tools/meerkat_create_session": "prompt", "/v1/tools/search_events": "query"}
 GROUP = re.compile(r"{(\w+)}")
-UNNAMED = str.maketrans("", "", "[]\0")  # what no name of a label in a query has
+UNNAMED = str.maketrans("", "", "[]\0")  # characters that the name of a label in a query cannot have
 
 
 class Known:
-    """What there is in the realm to ask for."""
+    """The ids in the realm."""
 
     def __init__(self, server: HttpServer) -> None:
         self._server = server
@@ -62,7 +64,9 @@ class Known:
         return answer
 
 
-Sense = Callable[[Any, Known, bool], Any]  # of a value, what there is, and whether the request is the last to ask for it
+Sense = Callable[
+    [Any, Known, bool], Any
+]  # for a value: the existing ids, and whether the request is the last that uses them
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +160,9 @@ def test_any_request_gets_a_documented_response(case: Case, server: HttpServer, 
     if is_positive:
         make_sense(case, known)
     elif isinstance(case.body, dict) and isinstance(case.body.get("command"), list):
-        return  # should the server ever take it, after all
+        return  # harmless if the server accepted it
     elif isinstance(case.body, dict) and case.body.get("user_id") is not None and "x-device-id" in (case.headers or {}):
-        return  # the body says who asks, so nobody reads what is wrong in the header
+        return  # the body names the user, so an invalid header is not read
     case.call_and_validate(base_url=server.url, headers={**PASSED_ON, "Authorization": f"Bearer {server.token}"}, timeout=30)
 
 
@@ -169,7 +173,7 @@ def test_only_built_in_runners_were_run(server: HttpServer, known: Known) -> Non
 
 
 def make_sense(case: Case, known: Known) -> None:
-    """Let a request that fits the schema ask for something that there is, in words that say something."""
+    """Change a request that fits the schema so that it names existing ids and meaningful words."""
     doomed = GROUP.findall(case.path)[-1] if case.method == "DELETE" else "session_id" if "archive" in case.path else ""
     for place in (case.path_parameters, case.query, case.body):
         if not isinstance(place, dict):
@@ -182,12 +186,12 @@ def make_sense(case: Case, known: Known) -> None:
             elif name.startswith("labels["):
                 place[f"labels[say {name[6:].translate(UNNAMED)}]"] = str(place.pop(name)).translate(UNNAMED)
             elif isinstance(value, float) and value.is_integer():
-                place[name] = int(value)  # to a schema 1.0 is an integer, and to most programs it is not
+                place[name] = int(value)  # a schema accepts 1.0 as an integer; most programs do not
     _go_together(case)
 
 
 def _go_together(case: Case) -> None:
-    """Arguments of which one says what the other may be."""
+    """Arguments that depend on each other."""
     if case.path.endswith("/events"):
         case.path_parameters["session_id"] = NOBODY
     needed = NEEDED.get(case.path)

@@ -1,4 +1,4 @@
-"""The TCP port of JSON-RPC: what is not JSON-RPC closes the connection, and nothing behind it is run."""
+"""The TCP port of JSON-RPC: input that is not JSON-RPC closes the connection, and nothing after it is run."""
 
 import json
 import socket
@@ -44,7 +44,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RpcPort]:
 
 
 def create(left: Path) -> bytes:
-    """A request that would leave a file behind."""
+    """A request whose program would create a file."""
     params = {"prompt": "x", "runner": "command", "command": ["touch", str(left)]}
     return json.dumps({"jsonrpc": "2.0", "id": 9, "method": "session/create", "params": params}).encode() + b"\n"
 
@@ -55,7 +55,7 @@ def rest(talk: RpcSocket) -> list[bytes]:
     try:
         while line := talk.socket.recv(1 << 16):
             lines += line.splitlines()
-    except ConnectionResetError:  # what it did not read any more was thrown away
+    except ConnectionResetError:  # unread input was discarded
         pass
     return lines
 

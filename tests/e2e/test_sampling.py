@@ -1,4 +1,4 @@
-"""Sampling: a client lends its model to `recollect mcp`, which reads turns with it and keeps nobody waiting."""
+"""Sampling: a client lends its model to `recollect mcp`, which reads turns with it and delays no other request."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def stored(person: Person) -> int:
 
 @pytest.fixture
 def lent(person: Person) -> Person:
-    """Somebody with three turns to be read, whose settings ask for sampling."""
+    """A person with three turns to read, whose settings choose sampling."""
     three_turns(person)
     configure(person, by="sampling")
     return person
@@ -41,7 +41,7 @@ def hello(client: RawMcp, **capabilities: Any) -> None:
 
 
 def lends(client: RawMcp, text: str, model: str = "lent-1") -> dict[str, Any]:
-    """Answer the server's next request; the request."""
+    """Answer the server's next request. Returns the request."""
     asked: dict[str, Any] = client.hear()
     assert asked["method"] == "sampling/createMessage"
     result = {"role": "assistant", "content": {"type": "text", "text": text}, "model": model}
@@ -115,7 +115,7 @@ def test_the_budget_counts_for_the_whole_server(lent: Person) -> None:
 
 
 def silent(client: RawMcp) -> bool:
-    """Whether the server says nothing of its own accord, for many times as long as a request of its own takes it."""
+    """Whether the server sends nothing by itself, for much longer than it needs for a request of its own."""
     numbers, end = count(1), time.monotonic() + 0.6
     while time.monotonic() < end:
         number = next(numbers)
@@ -213,7 +213,7 @@ def test_a_server_does_not_wait_for_a_client_that_left(lent: Person) -> None:
 
 
 def test_a_client_of_the_later_era_is_not_asked(lent: Person) -> None:
-    """There is no handshake in which it could offer anything, and no request from our side."""
+    """The later era has no handshake in which a client offers sampling, and no requests from a server."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},

@@ -1,4 +1,4 @@
-"""A secret that comes in by any surface is in no file of the state folder: raw, in a row, or compressed."""
+"""A secret that any surface receives is in no file of the state folder: raw, in a row, or compressed."""
 
 import json
 import sqlite3
@@ -21,13 +21,13 @@ USER = "7d0e5f7c-3b52-4a6e-9f0a-0d6c3a1b2c4d"
 
 
 def token(place: str) -> str:
-    """A token that belongs to nobody, another one for every place."""
+    """An invented token, a different one for every place."""
     seed = sum(map(ord, place))
     return "ghp_" + "".join(ALPHABET[(number * number * 7 + number * seed + 11) % 62] for number in range(36))
 
 
 def stored(state: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file of a state folder, and every value of its databases unpacked."""
+    """The content of every file of a state folder, and every decompressed value of its databases."""
     for path in sorted(state.rglob("*")):
         if not path.is_file():
             continue
@@ -60,7 +60,7 @@ def marks(person: Person) -> int:
 
 
 def program(folder: Path, name: str, *lines: str) -> str:
-    """A program of a person's own, as a command line. What it says is in a file that Recollect does not store."""
+    """The command line of a program. Its output is in a file that Recollect does not store."""
     path = folder / name
     path.write_text("\n".join(lines), "utf-8")
     return f"sh {path}"
@@ -68,7 +68,7 @@ def program(folder: Path, name: str, *lines: str) -> str:
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
 def test_a_live_turn_stores_no_secret(person: Person, tmp_path: Path, backend: str) -> None:
-    """Also one that the program writes in pieces, and one on its standard error when it fails."""
+    """Also a secret that the program writes in pieces, and one in the standard error of a failure."""
     answer = token("an answer")
     pieces = [f"printf '%s' '{answer[start : start + 7]}'; sleep 0.01" for start in range(0, len(answer), 7)]
     speaks = program(tmp_path, "speaks", "printf 'the token is '", *pieces, "echo .")

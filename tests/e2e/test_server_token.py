@@ -1,4 +1,4 @@
-"""The server's token: who makes it, who finds it, and what a browser gets instead."""
+"""The server's token: how it is created and found, and the cookie that a browser gets instead."""
 
 import http.client
 import json
@@ -178,7 +178,7 @@ def test_the_printed_link_signs_a_browser_in_once(owner: Person) -> None:
         link = server.announcement["link"]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/login\?code=[\w-]{40,}", link)
         assert token(owner) not in link
-        assert fetch(link, method="HEAD").status == 200  # a program that looks at links does not use them up
+        assert fetch(link, method="HEAD").status == 200  # a program that previews links does not use them up
         opened = fetch(link)
         assert (opened.status, opened.headers["location"]) == (303, "/")
         attributes = str(opened.headers["set-cookie"]).lower()
@@ -287,7 +287,7 @@ def test_the_token_is_never_sent_to_another_users_program(owner: Person, server:
         assert done.returncode != 0
         assert "belongs to another user of this machine" in done.stderr
         with suppress(OSError), socket.create_connection(("127.0.0.1", int(port))):
-            pass  # ends the one that waits, if nobody came
+            pass  # ends a waiting accept if no client connected
         assert server.token is not None and server.token not in other.stdout.read()
 
 

@@ -1,4 +1,4 @@
-"""Hostile text of a transcript through the surfaces that show one session, one tool's answer, or a session's start."""
+"""Hostile text of a transcript in the outputs for one session, one tool's answer, and the start of a session."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_no_command_about_one_session_prints_control_sequences(person: Person, h
 
 
 def test_json_output_contains_no_control_sequences(person: Person, hostile_log: Path) -> None:
-    """People look at JSON in a terminal, too. It says the same, with escapes."""
+    """People also read JSON in a terminal. It has the same data, with escapes."""
     hit = person.json("search", "deploy")["data"]["results"][0]
     commands = [
         ["search", "deploy"],
@@ -83,7 +83,7 @@ def test_the_name_of_a_tool_cannot_forge_our_text(person: Person) -> None:
 
 
 def test_no_tool_text_has_control_or_invisible_characters(person: Person, hostile_log: Path) -> None:
-    """A client may print the text of an answer as it is; the structure beside it is exact."""
+    """A client may print the text of an answer unchanged. The structured content is exact."""
     with connect_memory(person) as client:
         hit = client.hits("deploy")[0]
         digits = hit["session"]["id"].removeprefix("session:")
@@ -111,7 +111,7 @@ def test_no_tool_text_has_control_or_invisible_characters(person: Person, hostil
 
 
 def test_the_session_start_context_cannot_be_forged(person: Person, tmp_path: Path) -> None:
-    """An id on a line of ours opens; one inside quoted text stands behind the mark of a quotation."""
+    """Only an id on a line of ours can be opened. An id in quoted text is behind a quotation mark."""
     folder = tmp_path / "work" / "harbour"
     folder.mkdir(parents=True)
     log = Claude(cwd=str(folder))

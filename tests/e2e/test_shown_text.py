@@ -1,4 +1,4 @@
-"""What people and models are shown of transcripts: quoted, and without anything that acts or hides."""
+"""Text of transcripts for people and models: quoted, and without control or invisible characters."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A log that was emptied, cut, rotated or damaged costs nothing that was read; one that was rewritten replaces it."""
+"""A log that was emptied, cut, rotated or damaged removes no stored event; a rewritten log replaces events."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +89,7 @@ CODEX_DAMAGE = ("emptied, and seen so", "rotated", "cut off in front")
 
 @pytest.mark.parametrize("how", CODEX_DAMAGE)
 def test_a_codex_log_that_starts_again_keeps_its_stored_events(person: Person, how: str) -> None:
-    """Its records have no ids: a new one stands where an old one stood."""
+    """Its records have no ids: a new record has the position of an old one."""
     log = person.codex_log(THREAD)
     first = codex_session("count the cormorants", "and the gannets")
     header, *later = codex_session("", "", "", "and the shags").splitlines(keepends=True)

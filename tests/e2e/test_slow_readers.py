@@ -1,4 +1,4 @@
-"""Whoever does not read what a turn says holds up nobody: the turn goes on, can be ended, and is read later, whole."""
+"""A client that does not read blocks no turn: the turn continues, can be ended, and can be read completely later."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def rpc(person: Person) -> Iterator[RawRpc]:
 
 
 def talking(folder: Path, then: str = "") -> list[str]:
-    """An agent that says much, tells when it has, and goes on."""
+    """An agent that prints much, creates a file afterwards, and continues."""
     said = folder / "said"
     code = f"import os, pathlib, time\nos.write(1, b'x' * {MUCH})\npathlib.Path({str(said)!r}).touch()\n{then}"
     (folder / "agent.py").write_text(code)
@@ -42,7 +42,7 @@ def is_active(rpc: RawRpc, session: str) -> bool:
 
 
 def test_a_client_that_does_not_read_progress_does_not_block_its_turn(person: Person, rpc: RawRpc) -> None:
-    """It can be interrupted from elsewhere, and the answer is there when the client reads again."""
+    """The turn can be interrupted from elsewhere, and the answer arrives when the client reads again."""
     session = create_deferred(rpc, command=["sleep", "600"])
     call = {"name": "meerkat_start_turn", "arguments": {"session_id": session, "prompt": "go"}}
     params = {**call, "_meta": {"progressToken": "t" * 60_000}}  # two notices are more than a pipe holds

@@ -1,4 +1,4 @@
-"""Documents that are rewritten and databases in use: read without a trace, as often as they change, and no more than that."""
+"""Documents that are rewritten and databases in use: read when they change and only then, leaving no files beside them."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def _list_projects(person: Person, *folders: Path) -> None:
 
 
 def traces(folder: Path) -> dict[str, tuple[int, int, str]]:
-    """All that a reader could have left in a folder: names, sizes, dates, contents."""
+    """The names, sizes, dates and contents of a folder, which a reader must not change."""
     return {
         path.name: (path.stat().st_size, path.stat().st_mtime_ns, blake2b(path.read_bytes()).hexdigest())
         for path in folder.iterdir()
@@ -117,7 +117,7 @@ def test_uncommitted_rows_are_not_read(person: Person, crush: Crush) -> None:
 
 @pytest.fixture
 def beside(person: Person) -> Claude:
-    """A log of another agent, which must be read whatever becomes of the database."""
+    """A log of another agent, which must be read whatever happens to the database."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("meanwhile")])
     return said

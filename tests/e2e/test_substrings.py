@@ -1,4 +1,4 @@
-"""Strings are found whether the index of pieces is there, behind, damaged or gone; and it follows the archive by itself."""
+"""Strings are found whether the n-gram index is up to date, behind, damaged or deleted; it follows the archive by itself."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def exchanges(log: Claude, count: int, word: str = "plain") -> list[dict[str, An
 
 @pytest.fixture
 def large(person: Person) -> Person:
-    """So many events that an index of their pieces is worth it, and a session that began later."""
+    """Enough events for an n-gram index, and a session that began later."""
     write(person.claude_log(ONE), exchanges(Claude(ONE), EXCHANGES))
     write(person.claude_log(TWO), exchanges(Claude(TWO, start=80_000), 10, "later"))
     person.sync()
@@ -121,7 +121,7 @@ def test_a_damaged_index_is_built_again(large: Person, name: str) -> None:
 
 @pytest.mark.parametrize("layout", [TEXT, NGRAMS], ids=["text", "pieces"])
 def test_an_index_overwritten_under_a_server_does_not_block_requests(large: Person, layout: IndexLayout) -> None:
-    """The engine panics over such files, which is no error that Python knows as one."""
+    """The engine panics over such files, and a panic is not an `Exception`."""
     all_done(large)
     with large.mcp() as client:
         ask = partial(client.request, "tools/call")

@@ -1,4 +1,4 @@
-"""`recollect sync` while another process writes: it waits for its turn, or says who reads the rest. Nothing is lost."""
+"""`recollect sync` while another process writes: it waits until it can write, or names the process that reads the logs."""
 
 import signal
 import subprocess
@@ -27,7 +27,7 @@ def test_a_sync_beside_a_watcher_reads_all_earlier_lines(person: Person) -> None
         assert done.stderr == SENTENCE.format(watcher.pid)
         assert found(person, "wryneck")
         append(log, said.prompt("a lost bustard"))
-        until(lambda: found(person, "bustard"))  # the watcher goes on
+        until(lambda: found(person, "bustard"))  # the watcher continues
         report = person.json("sync")
         assert (report["files"], report["unreadable"]) == (1, [])
 
@@ -44,7 +44,7 @@ def test_named_files_outside_the_agents_folders_are_read_beside_a_watcher(person
 
 
 def test_a_sync_waits_for_another_one(person: Person) -> None:
-    """Several at once, as when several shells start: all end well, and all is read once."""
+    """Several at once, as when several shells start: all succeed, and every line is read once."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt(f"wryneck number {number}") for number in range(500)])
     command = [sys.executable, "-m", "recollect", "sync", "--json"]
@@ -61,8 +61,8 @@ def test_a_sync_that_cannot_write_names_the_writer_and_its_logs_are_read_later(p
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with running(person, "watch", "--quiet") as writer:
         until(lambda: (person.realm / "write.lock").exists() and found(person, "hoopoe"))
-        writer.send_signal(signal.SIGSTOP)  # it neither reads nor lets go
-        (person.realm / "watch.lock").rename(person.realm / "away.lock")  # nobody watches, as far as can be told
+        writer.send_signal(signal.SIGSTOP)  # it neither reads nor releases the lock
+        (person.realm / "watch.lock").rename(person.realm / "away.lock")  # it looks as if no process watches
         append(person.claude_log(said.session), said.prompt("a young wryneck"))
         done, told = person.run("sync"), person.json("sync")
         assert (done.stdout, done.stderr) == ("", SENTENCE.format(writer.pid))

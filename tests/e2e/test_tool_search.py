@@ -1,4 +1,4 @@
-"""Agents hide MCP tools behind a ranked search: whoever looks for earlier work finds the tools for it first."""
+"""Agents hide MCP tools behind a ranked search: a search for earlier work must rank our tools first."""
 
 import math
 import re
@@ -82,7 +82,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words; names in snake_case and camelCase fall into their parts."""
+    """Lower-case words; names in snake_case and camelCase are split into their parts."""
     return re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower())
 
 

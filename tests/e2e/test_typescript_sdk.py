@@ -1,4 +1,4 @@
-"""The TypeScript SDK: its types are the table's, its own tests pass against real servers, and what is packed can be used."""
+"""The TypeScript SDK: its types match the operations, its own tests pass against real servers, and its package works."""
 
 import json
 import os
@@ -20,13 +20,13 @@ ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk" / "typescript"
 GENERATOR = ROOT / "scripts" / "typescript_types.py"
 TESTS = sorted(path.name for path in SDK.glob("test/*.test.mjs"))
-BUILT = ("node_modules", "dist", "*.tgz", "package-lock.json")  # by whoever works on it
+BUILT = ("node_modules", "dist", "*.tgz", "package-lock.json")  # by its developers
 NPM = ("--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier")
 PATIENCE_S = 300
 
 
 def ran(command: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
-    """What a program says, which must succeed. One that hangs is ended with all that it started."""
+    """The output of a program, which must succeed. A program that hangs is killed with its children."""
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, env=env, start_new_session=True, **pipes) as process:
         try:
@@ -40,7 +40,7 @@ def ran(command: list[str], folder: Path, env: dict[str, str] | None = None) -> 
 
 @pytest.fixture(scope="session")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """TypeScript and the types of Node, installed once for as long as the virtual environment lives."""
+    """TypeScript and the types of Node, installed once per virtual environment."""
     missing = [program for program in ("node", "npm") if shutil.which(program) is None]
     if missing:
         pytest.skip(f"the TypeScript SDK needs {' and '.join(missing)}")
@@ -56,7 +56,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copied(folder: Path, modules: Path) -> Path:
-    """The SDK as somebody would clone it, with what it is made with."""
+    """A clone of the SDK, with its development tools."""
     shutil.copytree(SDK, folder, ignore=shutil.ignore_patterns(*BUILT))
     (folder / "node_modules").symlink_to(modules)
     return folder
@@ -79,7 +79,7 @@ def tarball(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def servers(person: Person) -> dict[str, str]:
-    """The environment of a program that starts servers of ours."""
+    """The environment of a program that starts Recollect's servers."""
     return {**person.env, "RECOLLECT_COMMAND": json.dumps([sys.executable, "-m", "recollect"])}
 
 
@@ -130,7 +130,7 @@ def test_the_sdk_has_the_servers_version() -> None:
 
 @pytest.mark.parametrize("name", TESTS)
 def test_the_sdks_own_tests_pass(name: str, built: Path, person: Person) -> None:
-    """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its wires."""
+    """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its transports."""
     said = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
     tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", said, re.MULTILINE)}
     assert tallies["pass"] == tallies["tests"] > 0, said
@@ -148,7 +148,7 @@ def test_the_package_has_only_compiled_files_readme_and_licence(tarball: Path, b
 def test_a_program_compiles_against_the_package_and_runs(
     tarball: Path, modules: Path, person: Person, tmp_path: Path
 ) -> None:
-    """With TypeScript's strict rules, and resolution as Node does it."""
+    """With TypeScript's strict rules, and Node's module resolution."""
     consumer = tmp_path / "consumer"
     shutil.copytree(SDK / "test" / "consumer", consumer)
     (consumer / "readme.ts").write_text(examples(), "utf-8")

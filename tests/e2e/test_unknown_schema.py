@@ -1,4 +1,4 @@
-"""A state folder whose database this version does not know: named in a sentence, and repaired where that loses nothing."""
+"""A database with an unknown schema: reported in a sentence, and repaired if nothing is lost."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ FIRST_VERSION = """
 DROP TABLE event_title; DROP TABLE session_metadata; DROP TABLE private_session; DROP TABLE session_prefix;
 DELETE FROM meta WHERE name = 'identity';
 PRAGMA user_version = 1;
-"""  # what its schema lacked: tables and columns that both have are the same
+"""  # what its schema lacked; tables and columns in both schemas are equal
 COMMANDS = [("search", "heron"), ("list",), ("sync",), ("status",), ("rebuild",), ("distil",)]
 
 

@@ -1,4 +1,4 @@
-"""A server opens what the first question needs before it is asked: archive, text index, vectors, model."""
+"""A server opens archive, text index, vectors and model before the first query."""
 
 from functools import partial
 from pathlib import Path
@@ -61,7 +61,7 @@ def engine_threads(client: RawMcp) -> list[str]:
 
 
 def test_an_idle_server_has_no_thread_that_wakes_up(person: Person) -> None:
-    """The engine's looks at a file twice a second, for as long as an index is open."""
+    """The engine's own watcher checks a file twice a second while an index is open."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
     person.run("sync")

@@ -1,4 +1,4 @@
-"""What an agent writes is found a moment later, whoever watches; and there is always one who does, never two."""
+"""New log lines are found a moment later, whichever process watches; there is always exactly one watcher."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.e2e.processes import children_of, is_alive, is_writer, rests, running
 from tests.logs import Claude, append, write
 
 SEARCH = {"name": "search_sessions", "arguments": {"query": "anything"}}
-SYNCING = ("--toolsets", "history")  # any option: a client without one asks for --no-sync
+SYNCING = ("--toolsets", "history")  # any option will do: without one, the test client adds --no-sync
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def mcp(person: Person) -> Iterator[RawMcp]:
 
 @pytest.fixture(scope="module", params=[watch, mcp], ids=["watch", "mcp"])
 def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, RawMcp]]:
-    """Somebody with one session, and somebody who watches it."""
+    """A person with one session, and a process that watches it."""
     person = Person(tmp_path_factory.mktemp("watched"))
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
@@ -51,7 +51,7 @@ def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def notices(client: RawMcp, person: Person) -> bool:
-    """Whether whoever watches has begun to listen, after their first sync."""
+    """Whether the watcher notices changes, after its first sync."""
     said = Claude("99999999-9999-4999-8999-999999999999")
     write(person.claude_log(said.session), [said.prompt(f"settled {os.urandom(4).hex()}")])
     return finds(client, "settled")
@@ -62,7 +62,7 @@ def finds(client: RawMcp, word: str) -> bool:
 
 
 def writer(person: Person) -> int:
-    """The process that holds the realm's lock, or held it last."""
+    """The number of the process that holds the realm's lock, or held it last."""
     lock = person.realm / "write.lock"
     return int(lock.read_text() or 0) if lock.exists() else 0
 
@@ -120,7 +120,7 @@ def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
 
 
 def test_lines_written_while_the_watcher_starts_become_searchable(person: Person) -> None:
-    """Nothing may fall between its first look at the logs and the moment from which it is told of changes."""
+    """No line may be lost between the first sync and the first notification from the kernel."""
     words: list[str] = []
 
     def write_one() -> None:
@@ -141,10 +141,10 @@ def test_lines_written_while_the_watcher_starts_become_searchable(person: Person
 
 
 def test_a_reader_waits_for_an_archive_that_is_being_created(person: Person) -> None:
-    """A server and its watcher begin at the same time: the first answer must not be that the archive is half made."""
+    """A server and its watcher start at the same time: the first answer must not be an error about an incomplete archive."""
     with exclusive(person.realm), person.mcp() as client:
         archive = archive_path(person.realm)
-        archive.touch(mode=0o600)  # what a writer leaves for a moment
+        archive.touch(mode=0o600)  # a state that a writer leaves for a moment
         client.request("ping")
         client.say(json.dumps({"jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": SEARCH}))
         assert client.process.stdout
@@ -236,7 +236,7 @@ def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
 
 
 def continues(client: RawMcp, log: Path) -> bool:
-    """Whether whoever has taken over has begun to listen."""
+    """Whether the process that took over notices changes."""
     append(log, Claude(start=int.from_bytes(os.urandom(2))).says("a turnstone"))
     return bool(client.call("search_sessions", query="turnstone")["data"]["result_count"])
 
