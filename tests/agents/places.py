@@ -43,10 +43,10 @@ class Place:
         return {**SERVER, "env": self.person.env}
 
     def program(self, name: str) -> str:
-        found = shutil.which(name, path=self.env["PATH"])
-        if found is None:
+        path = shutil.which(name, path=self.env["PATH"])
+        if path is None:
             pytest.skip(f"{name} {MISSING}")
-        return found
+        return path
 
     def run(self, command: list[str]) -> str:
         """Run an agent. Returns what it prints."""
@@ -85,8 +85,8 @@ def by_role(messages: list[Any], role: str) -> list[Any]:
 
 
 def calls_in(messages: list[Any]) -> list[Any]:
-    told = by_role(messages, "assistant")
-    return [block for message in told for block in message["blocks"] if block["type"] == "tool_use"]
+    answers = by_role(messages, "assistant")
+    return [block for message in answers for block in message["blocks"] if block["type"] == "tool_use"]
 
 
 def results_in(messages: list[Any]) -> list[Any]:

@@ -16,8 +16,8 @@ programs()
 
 def hits(result: str) -> list[Any]:
     """The hits of a search as the agent passed them to its model, with any text around them."""
-    told = result[result.index('{"schema_version"') :]
-    found: list[Any] = json.JSONDecoder().raw_decode(told)[0]["data"]["results"]
+    encoded_answer = result[result.index('{"schema_version"') :]
+    found: list[Any] = json.JSONDecoder().raw_decode(encoded_answer)[0]["data"]["results"]
     return found
 
 

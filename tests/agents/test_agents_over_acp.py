@@ -29,10 +29,15 @@ def test_a_session_appears_once_and_is_linked_to_the_agents_own_log(place: Place
     (session,) = place.sessions()
     assert (session["source"], session["turn_count"]) == ("recollect", 2)
     for word in ("bitterns", "egrets"):
-        found = place.person.json("search", word)["data"]["results"]
-        assert {row["session"]["id"] for row in found} == {session["id"]}
-    said = [message["content"].split("\n")[-1] for message in place.history(session["id"])]
-    assert said == ["Count the bitterns", "Repeated: Count the bitterns", "Count the egrets", "Repeated: Count the egrets"]
+        hits = place.person.json("search", word)["data"]["results"]
+        assert {row["session"]["id"] for row in hits} == {session["id"]}
+    texts_shown = [message["content"].split("\n")[-1] for message in place.history(session["id"])]
+    assert texts_shown == [
+        "Count the bitterns",
+        "Repeated: Count the bitterns",
+        "Count the egrets",
+        "Repeated: Count the egrets",
+    ]
     assert "bitterns" not in "".join(message["content"] for message in place.history(session["id"])[2:])
     (log,) = place.person.json("open", session["id"])["data"]["traversal"]["child_session_ids"]
     assert place.person.json("open", log)["data"]["session"]["source"] == source

@@ -25,11 +25,13 @@ def turn(said: Claude, asked: str, answered: str = REPORT) -> list[dict[str, Any
 
 
 def three_turns(person: Person) -> Claude:
-    said = Claude()
-    log = [record for asked in ("first fix", "second fix", "third fix") for record in turn(said, f"the {asked} of the page")]
-    write(person.claude_log(said.session), log)
+    claude = Claude()
+    log = [
+        record for asked in ("first fix", "second fix", "third fix") for record in turn(claude, f"the {asked} of the page")
+    ]
+    write(person.claude_log(claude.session), log)
     person.sync()
-    return said
+    return claude
 
 
 def configure(person: Person, **values: Any) -> None:

@@ -16,5 +16,5 @@ def call(person: Person, event: str, said: Any, *options: str, **more: Any) -> "
 
 def start(person: Person, folder: Path, *options: str, **more: Any) -> str:
     """The output of the hook at the start of a session."""
-    said = {"session_id": "s1", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup", **more}
-    return call(person, "session-start", said, *options).stdout
+    document = {"session_id": "s1", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup", **more}
+    return call(person, "session-start", document, *options).stdout

@@ -47,8 +47,8 @@ def newer_node(folder: Path) -> str:
 def _version(program: str) -> tuple[int, ...] | None:
     if shutil.which(program) is None:
         return None
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, re.findall(r"\d+", told)))
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def script(folder: Path, package: str, command: str) -> str:

@@ -82,7 +82,7 @@ class Turn:
 
     def start(self, prompt: str = "hello", command: tuple[str, ...] = SCRIPTED, **more: Any) -> Iterator[Output]:
         start_s = more.pop("start_s", 20.0)
-        given = Assignment(
+        assignment = Assignment(
             session="1",
             prompt=prompt,
             cancel=self.cancel,
@@ -91,7 +91,7 @@ class Turn:
             on_process_started=self.pids.append,
             **more,
         )
-        return acp.run(given, start_s)
+        return acp.run(assignment, start_s)
 
     def outputs(self, *arguments: Any, **more: Any) -> list[Output]:
         return list(self.start(*arguments, **more))
@@ -195,8 +195,8 @@ def test_an_agent_that_lost_its_session_gets_the_earlier_messages(turn: Turn, ma
 
 def test_a_short_history_is_sent_completely_and_in_order(turn: Turn) -> None:
     history = [{"role": "assistant", "content": "two"}, {"role": "user", "content": "one"}]
-    told = turn.text("repeat", history=lambda: history)
-    assert told == "Earlier in this conversation:\n\nUser: one\n\nAssistant: two\n\nNow:\n\nrepeat"
+    prompt = turn.text("repeat", history=lambda: history)
+    assert prompt == "Earlier in this conversation:\n\nUser: one\n\nAssistant: two\n\nNow:\n\nrepeat"
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_invalid_token_counts_are_ignored(turn: Turn, told: tuple[Any, Any], spe
 def test_the_policy_answers_permission_requests(
     turn: Turn, policy: dict[str, str], results: list[Output], answers: list[str]
 ) -> None:
-    asked = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
-    outputs = turn.outputs(f"permit {asked}", options=policy)
+    prompt = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
+    outputs = turn.outputs(f"permit {prompt}", options=policy)
     assert outputs[1:] == [ToolCall("p", "Delete all", {"path": "/"}), *results, *map(AnswerText, answers), TurnEnded()]
 
 

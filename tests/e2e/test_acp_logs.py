@@ -47,11 +47,11 @@ class Runs:
 
     def shown(self, word: str) -> dict[str, set[str]]:
         """The sessions that each kind of search finds for a word."""
-        found = self.person.json("search", word)["data"]["results"]
+        hits = self.person.json("search", word)["data"]["results"]
         traced = self.person.json("trace", "search", word)["data"]["matches"]
         observed = self.person.json("observations", word)
         return {
-            "search": {plain(row["session"]["id"]) for row in found},
+            "search": {plain(row["session"]["id"]) for row in hits},
             "trace": {plain(row["session_id"]) for row in traced},
             "memory": {plain(row["session"]) for row in observed},
         }

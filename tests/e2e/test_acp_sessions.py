@@ -49,8 +49,8 @@ def test_the_outputs_of_an_agent_become_messages_and_events(server: HttpServer) 
     details = ask(server, "POST", "/v1/tools/get_session_details", {"session_id": session, "detail_level": "steps"})
     (turn,) = details["structuredContent"]["data"]["turns"]
     assert [tool["name"] for step in turn["steps"] for tool in step["tools"]][:2] == ["Read x.py", "Edit x.py"]
-    found = ask(server, "GET", f"/search?query=old&event_types=tool_response&within_id=session:{UUID(session).hex}")
-    assert [hit["event"]["type"] for hit in found["data"]["results"]] == ["tool_response"]
+    answer = ask(server, "GET", f"/search?query=old&event_types=tool_response&within_id=session:{UUID(session).hex}")
+    assert [hit["event"]["type"] for hit in answer["data"]["results"]] == ["tool_response"]
 
 
 def test_the_output_of_a_command_is_stored_with_its_exit_code(server: HttpServer) -> None:
@@ -90,11 +90,11 @@ def test_an_agent_that_forgot_gets_the_earlier_messages_in_the_next_turn(server:
 def test_the_realms_policy_answers_permission_requests(server: HttpServer) -> None:
     runners = {"careful": ACP, "bold": {**ACP, "permissions": "allow"}}
     ask(server, "PUT", "/config", {"config": {"runners": runners}})
-    said = {
+    document = {
         name: ask(server, "POST", "/sessions", {"prompt": "permit allow_once,reject_once", "runner": name})["text"]
         for name in runners
     }
-    assert said == {"careful": "the reject_once", "bold": "the allow_once"}
+    assert document == {"careful": "the reject_once", "bold": "the allow_once"}
 
 
 def test_an_interrupt_cancels_the_agent_as_the_protocol_says(server: HttpServer) -> None:

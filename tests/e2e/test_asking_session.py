@@ -109,8 +109,8 @@ def expect_only_others(person: Person, asked: Agent) -> None:
 
 
 def session_uuid(asked: Agent, name: str) -> str:
-    found = next(one["id"] for one in asked.sessions() if one["session"]["title"].endswith(name))
-    digits = found.removeprefix("session:")
+    session = next(one["id"] for one in asked.sessions() if one["session"]["title"].endswith(name))
+    digits = session.removeprefix("session:")
     return "-".join(digits[at:to] for at, to in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
 
 
@@ -205,9 +205,9 @@ def test_leaving_out_the_caller_does_not_reduce_the_number_of_hits(person: Perso
 def sub_agent(person: Person, folder: Path, parent: Claude, call: str) -> Path:
     """A sub-agent of Claude Code that searches for the question."""
     log = Claude(parent.session, cwd=str(folder), start=5_000)
-    told = [log.prompt(f"Find out {QUESTION}", isSidechain=True, agentId="a77"), *asks(log, call)]
+    records = [log.prompt(f"Find out {QUESTION}", isSidechain=True, agentId="a77"), *asks(log, call)]
     path = person.claude_log(parent.session).with_suffix("") / "subagents" / "agent-a77.jsonl"
-    return write(path, [{**line, "isSidechain": True, "agentId": "a77"} for line in told])
+    return write(path, [{**line, "isSidechain": True, "agentId": "a77"} for line in records])
 
 
 @pytest.mark.parametrize("call", ["toolu_01ask", "toolu_09sub"])
@@ -224,8 +224,8 @@ def test_a_session_and_its_sub_agents_are_left_out_together(person: Person, fold
 def test_an_invented_word_that_only_the_caller_wrote_is_unknown(person: Person, folder: Path) -> None:
     """The model knows `motor`, which the other session contains. Only the caller wrote `motorvole`."""
     other, asking = claude(1, folder), claude(2, folder)
-    said = "The motor overheats because its fan is loose. I decided to fasten the motor fan."
-    lines = [other.prompt("Why does the motor of the car overheat?"), other.says(said)]
+    text = "The motor overheats because its fan is loose. I decided to fasten the motor fan."
+    lines = [other.prompt("Why does the motor of the car overheat?"), other.says(text)]
     os.utime(write(person.claude_log(other.session), lines), (LONG_AGO, LONG_AGO))
     write(person.claude_log(asking.session), [asking.prompt("what of the motorvole"), asking.says("A motorvole?")])
     person.run("sync")
@@ -250,7 +250,7 @@ def test_a_starting_session_does_not_get_its_own_observations(person: Person, fo
     paths = claude_home(person, folder)
     until(lambda: all(name in start(person, folder) for name in (OTHER, ASKING)))
     session = claude(2, folder).session
-    told = start(person, folder, session_id=session, transcript_path=str(paths[ASKING]), source="resume")
-    assert OTHER in told and ASKING not in told
-    assert start(person, folder, session_id="x", transcript_path=str(paths[ASKING])) == told
-    assert start(person, folder, session_id=session) == told
+    printed = start(person, folder, session_id=session, transcript_path=str(paths[ASKING]), source="resume")
+    assert OTHER in printed and ASKING not in printed
+    assert start(person, folder, session_id="x", transcript_path=str(paths[ASKING])) == printed
+    assert start(person, folder, session_id=session) == printed

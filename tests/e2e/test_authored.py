@@ -52,8 +52,8 @@ class Written:
         tool(rpc, "link_session_to_journey", journey_id=self.journey, session_id=self.session, summary="of marsupials")
         hit = tool(rpc, "search_sessions", query="wombat")["data"]["results"][0]
         noted = {"type": "gotcha", "title": "Quolls bite", "facts": ["at night"], "concepts": ["fauna"]}
-        said = tool(rpc, "record_observation", evidence_ids=[hit["turn"]["id"]], **noted)
-        self.recorded = MADE.search(said)[0]  # type: ignore[index]
+        recorded = tool(rpc, "record_observation", evidence_ids=[hit["turn"]["id"]], **noted)
+        self.recorded = MADE.search(recorded)[0]  # type: ignore[index]
         self.derived = until(lambda: self._derived(rpc))
         self.told = self.all(rpc)
 
@@ -125,9 +125,9 @@ def test_concurrent_processes_lose_no_write(person: Person, folder: Path) -> Non
 
         def write(rpc: RawRpc) -> set[str]:
             note = {"journey_id": journey, "document_type": "note", "content": "x" * 5000}
-            made = [tool(rpc, "add_document_to_journey", **note)["document_id"] for _ in range(25)]
-            rpc.result("document/delete", journey_id=journey, document_id=made.pop(12))
-            return set(made)
+            documents = [tool(rpc, "add_document_to_journey", **note)["document_id"] for _ in range(25)]
+            rpc.result("document/delete", journey_id=journey, document_id=documents.pop(12))
+            return set(documents)
 
         with ThreadPoolExecutor(2) as threads:
             first, second = threads.map(write, (one, other))

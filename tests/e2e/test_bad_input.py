@@ -90,8 +90,8 @@ def test_an_unreadable_log_folder_is_reported_and_all_others_are_read(person: Pe
 
 def test_an_unreadable_log_is_reported_and_read_once_it_is_readable(person: Person) -> None:
     fill(person)
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("behind closed routes")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("behind closed routes")])
     log.chmod(0)
     done = person.run("sync", preexec_fn=obey_permissions)
     assert sentences(done) == f"! {log}: cannot be read: Permission denied\n"
@@ -144,22 +144,22 @@ def test_broken_and_circular_links_are_skipped(person: Person) -> None:
 
 
 def test_an_empty_log_becomes_a_session_with_its_first_record(person: Person) -> None:
-    said = Claude()
-    log = person.claude_log(said.session)
+    claude = Claude()
+    log = person.claude_log(claude.session)
     log.touch()
     fill(person)
     report = person.sync()
     assert (report.sessions, report.problems, report.unreadable) == (len(WORDS), 0, [])
-    append(log, said.prompt("no longer empty"))
+    append(log, claude.prompt("no longer empty"))
     assert person.sync().sessions == 1
     assert len(found(person, "empty")) == 1
 
 
 def test_a_folder_with_the_name_of_a_log_is_not_read_as_a_log(person: Person) -> None:
     fill(person)
-    said = Claude()
-    inner = person.claude_log("x").with_name("x.jsonl") / f"{said.session}.jsonl"
-    write(inner, [said.prompt("inside the odd folder")])
+    claude = Claude()
+    inner = person.claude_log("x").with_name("x.jsonl") / f"{claude.session}.jsonl"
+    write(inner, [claude.prompt("inside the odd folder")])
     done = person.run("sync")
     assert sentences(done) == ""
     assert finds_everything(person)
@@ -175,9 +175,9 @@ def test_a_pipe_with_the_name_of_a_log_does_not_block_a_sync(person: Person) -> 
 
 def test_a_log_whose_name_is_not_utf_8_does_not_stop_a_sync(person: Person) -> None:
     fill(person)
-    said = Claude()
+    claude = Claude()
     odd = os.fsencode(person.claude_log("x").parent) + b"/caf\xe9.jsonl"
-    Path(os.fsdecode(odd)).write_bytes(write(person.home / "plain.txt", [said.prompt("oddly named")]).read_bytes())
+    Path(os.fsdecode(odd)).write_bytes(write(person.home / "plain.txt", [claude.prompt("oddly named")]).read_bytes())
     sentences(person.run("sync", check=False))
     assert finds_everything(person)
     assert len(found(person, "oddly")) == 1
@@ -189,9 +189,9 @@ def test_a_log_whose_name_is_not_utf_8_does_not_stop_a_sync(person: Person) -> N
 @pytest.fixture
 def long_log(person: Person) -> Path:
     """A log of several batches."""
-    said = Claude()
+    claude = Claude()
     filler = "so it goes on and on " * 2_000
-    return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(140)])
+    return write(person.claude_log(claude.session), [claude.prompt(f"line {number} {filler}") for number in range(140)])
 
 
 def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> SyncReport:
@@ -270,22 +270,22 @@ UNREADABLE = ("invalid UTF-8", "null bytes", "not JSON", "half a record")
 
 @pytest.mark.parametrize("line", NOT_LINES.values(), ids=NOT_LINES)
 def test_an_invalid_line_affects_no_other_line(person: Person, line: bytes) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("the line before")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("the line before")])
     with log.open("ab") as agent:
         agent.write(line + b"\n")
-    append(log, said.says("the line after"))
+    append(log, claude.says("the line after"))
     fill(person)
     person.sync()
-    kept = [text for text in texts(person) if text.startswith("the line")]
-    assert kept == ["the line before", "the line after"]
+    readable_texts = [text for text in texts(person) if text.startswith("the line")]
+    assert readable_texts == ["the line before", "the line after"]
     assert finds_everything(person)
 
 
 @pytest.mark.parametrize("line", [NOT_LINES[name] for name in UNREADABLE], ids=UNREADABLE)
 def test_doctor_reports_a_line_that_cannot_be_read(person: Person, line: bytes) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("the line before")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("the line before")])
     with log.open("ab") as agent:
         agent.write(line + b"\n")
     done = person.run("sync")
@@ -297,19 +297,19 @@ def test_doctor_reports_a_line_that_cannot_be_read(person: Person, line: bytes) 
 
 def test_a_record_behind_null_bytes_is_read(person: Person) -> None:
     """After a power cut some file systems leave null bytes, and the agent continues to write after them."""
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("before the power cut")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("before the power cut")])
     with log.open("ab") as agent:
         agent.write(b"\0" * 700)
     person.sync()
-    append(log, said.prompt("after the power cut"), said.says("yes"))
+    append(log, claude.prompt("after the power cut"), claude.says("yes"))
     person.sync()
     assert texts(person) == ["before the power cut", "after the power cut", "yes"]
 
 
 def test_a_text_with_invalid_utf_8_keeps_its_valid_part(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("caf@ au lait")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("caf@ au lait")])
     log.write_bytes(log.read_bytes().replace(b"@", b"\xe9"))
     person.sync()
     assert texts(person) == ["caf\ufffd au lait"]
@@ -317,8 +317,8 @@ def test_a_text_with_invalid_utf_8_keeps_its_valid_part(person: Person) -> None:
 
 
 def test_a_text_with_half_of_a_surrogate_pair_keeps_its_valid_part(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("half a bird @ here")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("half a bird @ here")])
     log.write_bytes(log.read_bytes().replace(b"@", rb"\ud83d"))
     person.sync()
     (text,) = texts(person)
@@ -326,10 +326,10 @@ def test_a_text_with_half_of_a_surrogate_pair_keeps_its_valid_part(person: Perso
 
 
 def test_a_huge_exit_code_does_not_stop_a_sync(person: Person) -> None:
-    said = Claude()
+    claude = Claude()
     said_so = f"Exit code {'9' * 40}\nboom"
-    write(person.claude_log(said.session), [
-        said.prompt("go"), said.calls("Bash", "c1", command="x"), said.result("c1", said_so, failed=True), said.says("done"),
+    write(person.claude_log(claude.session), [
+        claude.prompt("go"), claude.calls("Bash", "c1", command="x"), claude.result("c1", said_so, failed=True), claude.says("done"),
     ])  # fmt: skip
     fill(person)
     person.sync()
@@ -339,8 +339,8 @@ def test_a_huge_exit_code_does_not_stop_a_sync(person: Person) -> None:
 
 @pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59.999-23:59", "0001-01-01T00:00:00+23:59", "not a time", None])
 def test_a_time_outside_the_calendar_does_not_stop_a_sync(person: Person, stamp: object) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [{**said.prompt("out of time"), "timestamp": stamp}])
+    claude = Claude()
+    write(person.claude_log(claude.session), [{**claude.prompt("out of time"), "timestamp": stamp}])
     fill(person)
     person.sync()
     assert len(found(person, "time")) == 1
@@ -394,8 +394,8 @@ def noise(size: int) -> str:
 
 
 def fill_beyond_the_disk(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(40_000)}") for number in range(100)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt(f"grain {number} {noise(40_000)}") for number in range(100)])
 
 
 def test_a_full_disk_is_reported_and_loses_no_stored_event(small_disk: Person) -> None:
@@ -470,8 +470,8 @@ def test_a_file_size_limit_is_reported_and_loses_no_stored_event(person: Person)
 def filled(person: Person) -> Person:
     """A person with an archive of many pages."""
     fill(person)
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(3_000)}") for number in range(300)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt(f"grain {number} {noise(3_000)}") for number in range(300)])
     person.sync()
     return person
 
@@ -572,8 +572,8 @@ def test_a_running_server_opens_a_new_archive(person: Person, how: str) -> None:
     window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
     with person.mcp() as client:
         assert client.call("list_sessions", **window)["data"]["result_count"] == len(WORDS)
-        said = Claude()
-        write(person.claude_log(said.session), [said.prompt("something new")])
+        claude = Claude()
+        write(person.claude_log(claude.session), [claude.prompt("something new")])
         if how == "deleted and synced":
             for file in person.realm.glob("archive.db*"):
                 file.unlink()
@@ -648,8 +648,8 @@ def test_the_command_line_waits_for_the_index_and_finds_everything(index_damaged
 
 
 def test_a_sync_repairs_a_damaged_index(index_damaged: Person) -> None:
-    said = Claude()
-    write(index_damaged.claude_log(said.session), [said.prompt("something new")])
+    claude = Claude()
+    write(index_damaged.claude_log(claude.session), [claude.prompt("something new")])
     index_damaged.sync()
     assert finds_everything(index_damaged)
     assert len(found(index_damaged, "something")) == 1
@@ -672,8 +672,8 @@ def test_an_index_that_only_readers_can_open_is_rebuilt_completely(person: Perso
     fill(person)
     person.sync()
     (TEXT.folder(person.realm) / "nobody.knows.del").touch()
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("something new")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("something new")])
     person.sync()
     assert finds_everything(person)
 
@@ -692,8 +692,8 @@ def test_an_index_deleted_under_a_running_watcher_is_rebuilt(person: Person) -> 
     person.sync()
     with watching(person), person.mcp() as client:
         shutil.rmtree(TEXT.folder(person.realm))
-        said = Claude()
-        write(person.claude_log(said.session), [said.prompt("something new")])
+        claude = Claude()
+        write(person.claude_log(claude.session), [claude.prompt("something new")])
         until(lambda: client.call("search_sessions", query="something")["data"]["result_count"] == 1)
         until(lambda: is_complete(client))
 

@@ -56,8 +56,8 @@ def first_hit(person: Person, query: str) -> dict[str, Any]:
 
 
 def test_sync_prints_one_line_with_its_result(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("hello"), said.says("hello")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("hello"), claude.says("hello")])
     first, second = person.run("sync"), person.run("sync")
     assert re.fullmatch(r"Read .+ in 1 of 1 logs: 2 events, 1 new sessions.*\n", first.stdout)
     assert re.fullmatch(r"Nothing new in 1 logs .*\n", second.stdout)
@@ -65,8 +65,8 @@ def test_sync_prints_one_line_with_its_result(person: Person) -> None:
 
 
 def test_sync_prints_its_result_as_json(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("hello"), said.says("hello")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("hello"), claude.says("hello")])
     report = person.json("sync")
     assert (report["files"], report["files_read"], report["lines"], report["events"], report["sessions"]) == (1, 1, 2, 2, 1)
     assert (report["bytes"], report["problems"], report["unreadable"]) == (log.stat().st_size, 0, [])
@@ -113,10 +113,10 @@ def test_status_shows_what_is_indexed_how_fresh_and_how_large(synced: Person) ->
     assert "2 sessions, 10 events" in shown
     assert re.search(r"claude-code +2 +2 +10 +2 +100.0%", shown)
     assert re.search(r"archive \d.* KB, index \d.* KB, writer none", shown)
-    found = synced.json("status")
-    assert (found["sessions"], found["events"], found["realm"], found["warnings"]) == (2, 10, "main", [])
-    assert found["index"]["documents"] == 10
-    assert found["sources"]["claude-code"]["bytes"] == found["sources"]["claude-code"]["bytes_read"] > 0
+    status = synced.json("status")
+    assert (status["sessions"], status["events"], status["realm"], status["warnings"]) == (2, 10, "main", [])
+    assert status["index"]["documents"] == 10
+    assert status["sources"]["claude-code"]["bytes"] == status["sources"]["claude-code"]["bytes_read"] > 0
 
 
 def test_doctor_prints_that_a_sound_realm_is_sound(synced: Person) -> None:
@@ -135,8 +135,8 @@ def test_sources_shows_which_agents_are_read(synced: Person) -> None:
 
 
 def test_the_agents_own_variables_set_the_folders_of_their_logs(person: Person, tmp_path: Path) -> None:
-    said = Claude()
-    write(tmp_path / "elsewhere" / "projects" / "-work" / f"{said.session}.jsonl", [said.prompt("found elsewhere")])
+    claude = Claude()
+    write(tmp_path / "elsewhere" / "projects" / "-work" / f"{claude.session}.jsonl", [claude.prompt("found elsewhere")])
     person.env["CLAUDE_CONFIG_DIR"] = str(tmp_path / "elsewhere")
     person.env["CODEX_HOME"] = str(tmp_path / "codex")
     person.run("sync")
@@ -297,8 +297,8 @@ def test_a_passed_deadline_is_a_separate_error(person: Person) -> None:
 
 
 def test_realms_are_separate_stores(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("only in one")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("only in one")])
     person.run("sync", "--realm", "one")
     assert person.json("search", "one", "--realm", "one")["data"]["result_count"] == 1
     for realm in ((), ("--realm", "two")):
@@ -391,9 +391,9 @@ def test_ids_can_be_pasted_from_a_terminal_of_any_width(synced: Person, command:
 
 
 def test_recent_times_are_relative(person: Person) -> None:
-    said = Claude()
+    claude = Claude()
     now = datetime.now(UTC).isoformat()
-    write(person.claude_log(said.session), [{**said.prompt("just now"), "timestamp": now}])
+    write(person.claude_log(claude.session), [{**claude.prompt("just now"), "timestamp": now}])
     person.sync()
     for command in ("list", "search just"):
         assert re.search(r"\b\d+ s ago", person.run(*command.split()).stdout), command
@@ -412,24 +412,24 @@ def test_a_terminal_shows_progress_in_files_megabytes_and_speed(person: Person) 
 
 
 def test_without_a_terminal_sync_prints_one_plain_line(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.says("a long story " * 5_000) for _ in range(40)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.says("a long story " * 5_000) for _ in range(40)])
     done = person.run("sync")
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == ""
 
 
 def test_json_output_contains_no_progress(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.says("a long story " * 5_000) for _ in range(40)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.says("a long story " * 5_000) for _ in range(40)])
     assert json.loads(on_a_terminal(person, "sync", "--json"))["events"] == 40
 
 
 def test_markup_in_a_transcript_is_shown_literally(person: Person) -> None:
-    said = Claude()
+    claude = Claude()
     odd = "[/red] fix [bold]the[/bold] [link=x] :smile: parser"
-    write(person.claude_log(said.session), [
-        said.prompt(odd), said.calls("[red]Bash[/red]", "c1", command=odd), said.result("c1", odd), said.says(odd),
+    write(person.claude_log(claude.session), [
+        claude.prompt(odd), claude.calls("[red]Bash[/red]", "c1", command=odd), claude.result("c1", odd), claude.says(odd),
     ])  # fmt: skip
     person.sync()
     (session,) = sessions(person)
@@ -439,8 +439,8 @@ def test_markup_in_a_transcript_is_shown_literally(person: Person) -> None:
 
 
 def test_control_sequences_in_a_transcript_do_not_reach_the_terminal(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("ring \x1b]0;owned\x07 the \x1b[2J bell")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("ring \x1b]0;owned\x07 the \x1b[2J bell")])
     person.sync()
     (event,) = events(person)
     for command in (("search", "bell"), ("list",), ("open", f"event:{event.id.hex()}")):
@@ -453,8 +453,8 @@ def test_control_sequences_in_a_transcript_do_not_reach_the_terminal(person: Per
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_reader_that_closes_the_pipe_causes_no_error(person: Person, form: tuple[str, ...]) -> None:
     """As in `recollect open ID | head -1`."""
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("line\n" * 200_000)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("line\n" * 200_000)])
     person.sync()
     (event,) = events(person)
     command = [sys.executable, "-m", "recollect", "open", f"event:{event.id.hex()}", *form]
@@ -509,8 +509,8 @@ def test_the_maximum_deadline_is_accepted(tmp_path: Path) -> None:
 
 
 def test_the_settings_choose_the_sources(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("not of interest")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("not of interest")])
     person.state.mkdir()
     (person.state / "settings.toml").write_text('sources = ["codex"]\n')
     assert person.json("sync")["files"] == 0

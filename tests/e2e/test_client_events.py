@@ -31,8 +31,8 @@ def test_events_continue_after_a_broken_connection_even_if_the_server_is_away(br
     streams = [breaks(event("text_delta", 4, delta="a")), away, breaks(), away, breaks(event("text_delta", 5, delta="b"))]
     requests = Requests(HEALTH, *streams, ARCHIVED)
     with requests.client() as client:
-        heard = list(client.session("s").events())
-    assert [told.sequence for told in heard] == [4, 5]  # type: ignore[attr-defined]
+        received = list(client.session("s").events())
+    assert [told.sequence for told in received] == [4, 5]  # type: ignore[attr-defined]
     came_back = [request.lower().partition("last-event-id: ")[2].split("\r")[0] for request in requests.seen[1:]]
     assert came_back == ["", *["4"] * 4, "5"]
 

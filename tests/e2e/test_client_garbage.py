@@ -146,10 +146,10 @@ END, CUT = told("turn_failed", 3, message="m"), StreamTruncated(session_id="s", 
 
 def test_events_go_to_the_turn_that_requested_them() -> None:
     router, heard = EventRouter(), list[Any]()
-    asked = router.add("s", heard.append)
+    turn = router.add("s", heard.append)
     for event in (MIDDLE, BEGIN, MIDDLE, END, MIDDLE):
         router.dispatch(event)
-    router.finish("s", asked, None)
+    router.finish("s", turn, None)
     router.dispatch(BEGIN)
     assert heard == [BEGIN, MIDDLE, END]
 
@@ -158,12 +158,12 @@ def test_of_two_requested_turns_the_one_that_runs_gets_the_events() -> None:
     for busy in (0, 1):
         router = EventRouter()
         heard: list[list[SessionEvent]] = [[], []]
-        asked = [router.add("s", one.append) for one in heard]
+        turns = [router.add("s", one.append) for one in heard]
         router.dispatch(BEGIN)
         router.dispatch(MIDDLE)
-        router.finish("s", asked[busy], "SESSION_BUSY")
+        router.finish("s", turns[busy], "SESSION_BUSY")
         router.dispatch(END)
-        router.finish("s", asked[1 - busy], "AGENT_ERROR")
+        router.finish("s", turns[1 - busy], "AGENT_ERROR")
         assert heard[busy] == []
         assert heard[1 - busy] == [BEGIN, MIDDLE, END]
 
@@ -275,9 +275,9 @@ def test_events_are_read_in_any_chunks() -> None:
     for answer in ([whole], crumbs(whole), by_chunks):
         with Requests(HEALTH, answer).client() as client:
             turn = client.session("s").stream("x")
-            heard = list(turn)
-            assert [type(event) for event in heard] == [TurnStarted, UnknownEvent]
-            assert heard[1].type == "new_kind"
+            received = list(turn)
+            assert [type(event) for event in received] == [TurnStarted, UnknownEvent]
+            assert received[1].type == "new_kind"
             assert turn.result.text == "t"
 
 
@@ -361,8 +361,8 @@ def test_events_continue_after_the_last_one_received() -> None:
     head = SSE + b"\r\n"
     requests = Requests(HEALTH, [head + event(1) + event(2)], None, [head + missed], [head + event(5)], gone)
     with requests.client() as client:
-        heard = list(client.session("s").events())
-    assert [getattr(event, "sequence", event.type) for event in heard] == [1, 2, "stream_truncated", 5]
+        received = list(client.session("s").events())
+    assert [getattr(event, "sequence", event.type) for event in received] == [1, 2, "stream_truncated", 5]
     came_back = [request.lower().partition("last-event-id: ")[2].split("\r")[0] for request in requests.seen[1:]]
     assert came_back == ["", "2", "2", "4", "5"]
 

@@ -169,8 +169,8 @@ def test_spawn_sets_instance_backend_and_folders(person: Person, tmp_path: Path)
 def test_a_spawned_server_gets_our_environment_with_the_changes(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FROM_US", "ours")
     monkeypatch.setenv("TAKEN_AWAY", "secret")
-    said = {**person.env, "ADDED": "more", "TAKEN_AWAY": None}
-    with Client.spawn(env=said) as client:
+    document = {**person.env, "ADDED": "more", "TAKEN_AWAY": None}
+    with Client.spawn(env=document) as client:
         tells = ["sh", "-c", 'echo "$FROM_US, $ADDED, ${TAKEN_AWAY-none}"']
         assert client.create_session("x", command=tells).result.text == "ours, more, none\n"
 
@@ -320,8 +320,8 @@ def test_a_cancelled_call_gets_no_more_events(wire: str, place: RunningServer) -
         async with place.open_client(wire, "async") as client:
             session = await client.create_deferred_session(command=HANGS)
             heard: list[Any] = []
-            given = {"session_id": session.id, "prompt": "x"}
-            waiting = asyncio.ensure_future(client._transport.request("turn/start", given, heard.append))
+            params = {"session_id": session.id, "prompt": "x"}
+            waiting = asyncio.ensure_future(client._transport.request("turn/start", params, heard.append))
             while len(heard) < 2:
                 await asyncio.sleep(0.01)
             waiting.cancel()

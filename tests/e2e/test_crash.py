@@ -182,8 +182,8 @@ def test_a_killed_first_sync_keeps_what_it_had_read(person: Person, logs: int) -
         append(person.claude_log(said.session), *(said.prompt(f"prompt {number} {place}") for place in range(60 // logs)))
     killed = inside(person, SLOW_DISK.format(fatal=61), "sync", check=False)
     assert killed.returncode == -signal.SIGKILL
-    kept = len(texts(person))
-    assert 20 <= kept <= 30
+    stored_before = len(texts(person))
+    assert 20 <= stored_before <= 30
     person.run("sync")
     assert archived(person) == undisturbed(person)
     assert len(texts(person)) == 60

@@ -136,10 +136,10 @@ def test_a_form_creates_a_session(docs: Docs) -> None:
 
 
 def test_an_object_is_entered_as_key_and_value(docs: Docs, server: HttpServer) -> None:
-    made = server.ask("POST", "/sessions", {"initial_turn": "deferred", "labels": {"team": "core"}})[1]
+    created = server.ask("POST", "/sessions", {"initial_turn": "deferred", "labels": {"team": "core"}})[1]
     form = docs.opened("GET", "/sessions")
     form.get_by_label("labels").fill("team=core")
-    assert [row["session_id"] for row in json.loads(send(form, 200))["sessions"]] == [made["session_id"]]
+    assert [row["session_id"] for row in json.loads(send(form, 200))["sessions"]] == [created["session_id"]]
 
 
 def test_events_are_shown_as_they_arrive(docs: Docs, server: HttpServer) -> None:

@@ -88,12 +88,12 @@ def test_people_see_the_mark_with_every_shown_time(person: Person, folder: Path,
 
 
 def test_json_marks_estimated_times(person: Person, undated: Path) -> None:
-    found = sessions(person)
-    assert found["kimi"]["estimated_time"] is True
-    assert "estimated_time" not in found["claude-code"]
+    listed = sessions(person)
+    assert listed["kimi"]["estimated_time"] is True
+    assert "estimated_time" not in listed["claude-code"]
     (hit,) = person.json("search", "tern", "--type", "assistant_response")["data"]["results"]
     assert (hit["event"]["estimated_time"], hit["session"]["estimated_time"]) == (True, True)
-    opened = person.json("open", found["kimi"]["id"])["data"]
+    opened = person.json("open", listed["kimi"]["id"])["data"]
     assert all(turn["estimated_time"] for turn in opened["turns"])
     turn = person.json("open", hit["turn"]["id"])["data"]
     assert turn["turn"]["estimated_time"] and all(event["estimated_time"] for event in turn["events"])
@@ -162,10 +162,10 @@ def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
     log.unlink()
     assert ", 2023-11-14)" in start(person, folder), "a hook reads a memory as it is"
     person.run("sync")
-    found = sessions(person)
-    assert found["kimi"]["estimated_time"] is True
-    assert "estimated_time" not in found["claude-code"]
-    turns = person.json("open", found["kimi"]["id"])["data"]["turns"]
+    listed = sessions(person)
+    assert listed["kimi"]["estimated_time"] is True
+    assert "estimated_time" not in listed["claude-code"]
+    turns = person.json("open", listed["kimi"]["id"])["data"]["turns"]
     assert [turn["estimated_time"] for turn in turns] == [True, True]
     person.run("distil")
     shown = {row.get("estimated_time", False) for row in person.json("observations") if row["path"] == str(log)}

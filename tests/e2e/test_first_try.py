@@ -42,10 +42,10 @@ def test_a_machine_without_sessions_shows_the_sample_and_is_unchanged(home: Path
 
 
 def test_make_try_prints_a_command_for_each_agent_found(home: Path, programs: Path) -> None:
-    said = Claude()
+    claude = Claude()
     write(
-        home / ".claude" / "projects" / "-p" / f"{said.session}.jsonl",
-        [said.prompt("the heron tests fail"), said.says("ok")],
+        home / ".claude" / "projects" / "-p" / f"{claude.session}.jsonl",
+        [claude.prompt("the heron tests fail"), claude.says("ok")],
     )
     (programs / "codex").write_text("#!/bin/sh\n")
     (programs / "codex").chmod(0o755)

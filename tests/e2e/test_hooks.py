@@ -109,9 +109,9 @@ def test_a_hook_imports_no_heavy_module(person: Person, folder: Path) -> None:
     remember(person, "paint the lighthouse")
     for event in EVENTS:
         command = [sys.executable, "-X", "importtime", "-m", "recollect", "hook", event]
-        said = {"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")}
+        document = {"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")}
         env = without_coverage(person.env)
-        done = subprocess.run(command, env=env, input=json.dumps(said), capture_output=True, text=True, check=True)
+        done = subprocess.run(command, env=env, input=json.dumps(document), capture_output=True, text=True, check=True)
         loaded = set(re.findall(r"\| +(\w+)[.\w]*$", done.stderr, re.MULTILINE))
         assert "recollect" in loaded
         assert loaded & HEAVY == set(), event
@@ -127,9 +127,9 @@ def test_a_tool_call_imports_few_modules_and_writes_once(person: Person, folder:
         sys.argv = ["recollect", "hook", "post-tool-use"]
         from recollect.__main__ import main
         main()"""
-    said = json.dumps({**tool_use(folder), "tool_response": {"stdout": "x" * 20_000}})
+    document = json.dumps({**tool_use(folder), "tool_response": {"stdout": "x" * 20_000}})
     done = subprocess.run(
-        [sys.executable, "-c", code], env=person.env, input=said, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=person.env, input=document, capture_output=True, text=True, check=True
     )
     modules, writes = map(int, done.stdout.split())
     assert len(queue(person)) == 1
@@ -226,8 +226,8 @@ def test_modules_of_the_project_are_never_imported(person: Person, folder: Path)
     for name in ("json", "click", "sqlite3", "recollect", "subprocess"):
         (folder / f"{name}.py").write_text("raise SystemExit('imported from the project')")
     command = [sys.executable, "-P", "-m", "recollect", "hook", "stop"]
-    said = json.dumps(tool_use(folder, transcript))
-    subprocess.run(command, env=person.env, cwd=folder, input=said, text=True, check=True)
+    document = json.dumps(tool_use(folder, transcript))
+    subprocess.run(command, env=person.env, cwd=folder, input=document, text=True, check=True)
     until(lambda: read(person) == 1)
 
 
@@ -257,10 +257,10 @@ def test_a_folder_inside_a_repository_belongs_to_its_project(person: Person, fol
 def test_the_budget_is_respected(person: Person, folder: Path, budget: int) -> None:
     titles = [f"Crane {number} lifts {'very ' * (number % 40)}{'heavy things' * (number % 7)}" for number in range(60)]
     remember(person, *titles, facts=("fact " * 50,))
-    told = start(person, folder, "--budget", str(budget))
-    assert len(told) <= budget * 4
-    assert (told == "") == (budget <= 40)
-    assert told.count("\n- obs-") <= 20
+    printed = start(person, folder, "--budget", str(budget))
+    assert len(printed) <= budget * 4
+    assert (printed == "") == (budget <= 40)
+    assert printed.count("\n- obs-") <= 20
 
 
 def test_facts_are_printed_if_the_budget_allows(person: Person, folder: Path) -> None:
@@ -295,9 +295,9 @@ def test_the_most_useful_comes_first() -> None:
 
 def test_a_title_stays_on_its_line(person: Person, folder: Path) -> None:
     remember(person, "Cranes\n# lift\x1b[31m red " + "and more " * 100)
-    told = start(person, folder)
-    assert len(told.splitlines()) == 5
-    assert "\x1b" not in told and "…" in told
+    printed = start(person, folder)
+    assert len(printed.splitlines()) == 5
+    assert "\x1b" not in printed and "…" in printed
 
 
 GEMINI = {"timestamp": "2026-11-01T10:00:00Z", "transcript_path": "/home/me/.gemini/tmp/x/chats/session-1.json"}
@@ -328,8 +328,8 @@ def test_every_host_gets_its_own_form(
 
 def test_the_workspace_roots_of_cursor_name_the_project(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
-    told = call(person, "session-start", {"conversation_id": "c1", "workspace_roots": [str(folder)]}).stdout
-    assert identity in json.loads(told)["additional_context"]
+    printed = call(person, "session-start", {"conversation_id": "c1", "workspace_roots": [str(folder)]}).stdout
+    assert identity in json.loads(printed)["additional_context"]
 
 
 # ---- never a failure of the host
@@ -372,8 +372,10 @@ def test_closed_streams_do_not_make_a_hook_fail(person: Person, folder: Path, ev
     remember(person, "Cranes are released before a lift")
     before = memory_path(person.realm).read_bytes()
     command = f"set -o pipefail; {sys.executable} -m recollect hook {event} {streams}"
-    said = json.dumps({"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")})
-    done = subprocess.run(["bash", "-c", command], env=person.env, input=said, capture_output=True, text=True, check=False)
+    document = json.dumps({"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")})
+    done = subprocess.run(
+        ["bash", "-c", command], env=person.env, input=document, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "")
     assert len(done.stderr.splitlines()) <= 1
     assert memory_path(person.realm).read_bytes() == before

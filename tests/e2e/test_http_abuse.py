@@ -66,8 +66,8 @@ def is_well(server: HttpServer) -> bool:
 
 def peak_mb(server: HttpServer) -> float:
     """The peak memory of the server, in MB."""
-    told = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.findall(r"VmHWM:\s+(\d+) kB", told)[0]) / 1024
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
 
 def connected(server: HttpServer) -> socket.socket:

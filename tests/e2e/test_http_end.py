@@ -131,10 +131,10 @@ def test_a_request_to_an_ending_server_does_not_hang(person: Person, tmp_path: P
         server = HttpServer(person, **COMMANDS_OVER_MCP)
         stack.callback(server.process.kill)
         _, running = begun(server, pool, agent, "rest")
-        asked = [pool.submit(server.ask, "GET", "/sessions") for _ in range(6)]
+        requests = [pool.submit(server.ask, "GET", "/sessions") for _ in range(6)]
         server.process.terminate()
         server.process.wait(ENDED_WITHIN_S)
         assert running.result()[-1]["code"] == "REQUEST_CANCELLED"
-        for one in asked:
+        for one in requests:
             assert one.exception(10) is not None or one.result()[0] in (200, 503)
         server.wait_for_exit()

@@ -364,10 +364,10 @@ def test_a_line_of_50_mb_is_read_in_bounded_memory(person: Person, claude: Claud
 
 def test_memory_is_bounded_for_any_size_of_a_log(person: Person) -> None:
     """Events of 100 KB are read faster than they are indexed: the waiting ones must not take as much memory as the log."""
-    said = Claude()
+    claude = Claude()
     text = "abcdefghij klmno pqrst 0123456789 " * 3_000
-    write(person.claude_log(said.session), (said.says(f"{number} {text}") for number in range(4_000)))
-    assert peak_mb(person, "sync") < 300 < person.claude_log(said.session).stat().st_size / MB
+    write(person.claude_log(claude.session), (claude.says(f"{number} {text}") for number in range(4_000)))
+    assert peak_mb(person, "sync") < 300 < person.claude_log(claude.session).stat().st_size / MB
     assert [session.event_count for session in sessions(person)] == [4_000]
 
 
@@ -443,8 +443,8 @@ def test_a_session_that_moves_from_a_database_to_a_file_keeps_its_sub_agents(per
 
 def test_named_files_and_folders_are_read_in_any_place(person: Person, tmp_path: Path) -> None:
     backup = tmp_path / "backup" / "2026"
-    said = Claude()
-    write(backup / "old.jsonl", [said.prompt("from a backup")])
+    claude = Claude()
+    write(backup / "old.jsonl", [claude.prompt("from a backup")])
     (backup / "rollout.jsonl").write_bytes(codex_session("from a rollout"))
     (backup / "notes.jsonl").write_text('{"nothing": "of ours"}\n')
     done = person.run("sync", str(tmp_path / "backup"))

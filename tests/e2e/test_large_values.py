@@ -31,8 +31,8 @@ VALUES = {
 def value(request: pytest.FixtureRequest) -> LongValue:
     case, ending = VALUES[request.param]
     with tempfile.TemporaryDirectory() as folder:
-        found = [value for value in long_values(FIXTURES / case, Path(folder)) if value.how == "longer"]
-    return replace(next(value for value in found if value.shape.endswith(ending)), text=PROSE)
+        values = [value for value in long_values(FIXTURES / case, Path(folder)) if value.how == "longer"]
+    return replace(next(value for value in values if value.shape.endswith(ending)), text=PROSE)
 
 
 def held(person: Person) -> int:

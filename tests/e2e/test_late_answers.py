@@ -18,8 +18,8 @@ COMMANDS = (
 def late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, str]]:
     """A person whose deadlines are all past, and the ids that the commands need."""
     person = Person(tmp_path_factory.mktemp("late"))
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("In the wall.")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("where does the hoopoe nest"), claude.says("In the wall.")])
     person.run("sync")
     session = person.json("list")["data"]["sessions"][0]["id"]
     journey = person.json("journey", "create")["journey_id"]
@@ -49,6 +49,6 @@ def test_a_client_gets_a_deadline_error(late: tuple[Person, dict[str, str]]) -> 
 
 def test_a_turn_gives_people_a_late_answer_and_programs_a_deadline_error(late: tuple[Person, dict[str, str]]) -> None:
     person, _ = late
-    asked = ("run", "where does the hoopoe nest", "--runner", "recall")
-    assert "hoopoe" in person.run(*asked).stdout
-    assert json.loads(person.run(*asked, "--json", check=False).stdout)["code"] == "REQUEST_CANCELLED"
+    command = ("run", "where does the hoopoe nest", "--runner", "recall")
+    assert "hoopoe" in person.run(*command).stdout
+    assert json.loads(person.run(*command, "--json", check=False).stdout)["code"] == "REQUEST_CANCELLED"

@@ -92,11 +92,11 @@ def test_a_session_is_stored_as_readable_lines(lines: RawRpc, folder: Path) -> N
     """M35."""
     session = create_deferred(lines, labels={"task": "review"})
     echo(lines, session, "Grüße")
-    told = [json.loads(line) for line in file_of(folder, session).read_text("utf-8").splitlines()]
-    assert [line["type"] for line in told] == ["session", "message", "message", "turn"]
-    assert [line.get("content") for line in told] == [None, "Grüße", "Grüße", None]
-    assert told[0]["labels"] == {"task": "review"}
-    assert (told[-1]["turns"], told[-1]["messages"]) == (1, 2)
+    stored_lines = [json.loads(line) for line in file_of(folder, session).read_text("utf-8").splitlines()]
+    assert [line["type"] for line in stored_lines] == ["session", "message", "message", "turn"]
+    assert [line.get("content") for line in stored_lines] == [None, "Grüße", "Grüße", None]
+    assert stored_lines[0]["labels"] == {"task": "review"}
+    assert (stored_lines[-1]["turns"], stored_lines[-1]["messages"]) == (1, 2)
     assert "Grüße" in file_of(folder, session).read_text("utf-8")
 
 

@@ -92,7 +92,7 @@ def test_only_one_of_eight_processes_runs_the_turn(person: Person, rpc: RawRpc, 
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
         for racer in racers:
             racer.request("ping")
-        asked = [racer.ask("turn/start", {"session_id": session, "prompt": "go"}) for racer in racers]
+        requests = [racer.ask("turn/start", {"session_id": session, "prompt": "go"}) for racer in racers]
         first = [racer.hear() for racer in racers]
         refused = [message["error"]["code"] for message in first if "error" in message]
         (winner,) = [number for number, message in enumerate(first) if "error" not in message]
@@ -100,7 +100,7 @@ def test_only_one_of_eight_processes_runs_the_turn(person: Person, rpc: RawRpc, 
         assert first[winner]["params"]["type"] == "turn_started"
         assert rpc.result("session/read", session_id=session)["is_active"] is True
         agent.answer("alone")
-        assert racers[winner].answer(asked[winner])["result"]["text"] == "begun\nalone"
+        assert racers[winner].answer(requests[winner])["result"]["text"] == "begun\nalone"
     assert roles(rpc, session) == ["user", "assistant"]
 
 
@@ -196,8 +196,8 @@ FAMILIES = {
 
 def written(pids: Path, count: int) -> list[int]:
     """Wait until a file has this number of process ids. Returns them."""
-    found = [int(pid) for pid in pids.read_text().split()]
-    return found if len(found) >= count else []
+    ids = [int(pid) for pid in pids.read_text().split()]
+    return ids if len(ids) >= count else []
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
@@ -239,8 +239,8 @@ def test_only_one_of_eight_processes_archives(person: Person, rpc: RawRpc) -> No
         racers = [all_of_them.enter_context(RawRpc(person, "--realm", REALM)) for _ in range(8)]
         for racer in racers:
             racer.request("ping")
-        asked = [racer.ask("session/archive", {"session_id": session}) for racer in racers]
-        answers = [racer.answer(identity) for racer, identity in zip(racers, asked, strict=True)]
+        requests = [racer.ask("session/archive", {"session_id": session}) for racer in racers]
+        answers = [racer.answer(identity) for racer, identity in zip(racers, requests, strict=True)]
     codes = sorted(answer["error"]["code"] for answer in answers if "error" in answer)
     assert codes == [NOT_FOUND] * 7
 
@@ -377,11 +377,11 @@ def test_an_ending_server_interrupts_its_turns(person: Person, other: RawRpc, ag
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_requests_before_the_end_of_input_are_answered(person: Person, rpc: RawRpc, agent: Agent) -> None:
     """`echo … | recollect rpc`: the end of input does not mean that the caller wants no more answers."""
-    asked = {"prompt": "go", "command": agent.command}
-    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/create", "params": asked}) + "\n"
+    params = {"prompt": "go", "command": agent.command}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/create", "params": params}) + "\n"
     with running(person, "rpc", "--realm", REALM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(said.encode())
+        process.stdin.write(line.encode())
         process.stdin.close()
         (row,) = until(lambda: [row for row in rpc.result("session/list")["sessions"] if row["is_active"]])
         agent.answer("done")
@@ -424,8 +424,8 @@ def clock(person: Person, tmp_path: Path) -> Path:
     (tmp_path / "clock" / "sitecustomize.py").write_text(CLOCK)
     shift = tmp_path / "shift"
     shift.write_text("0")
-    found = os.pathsep.join([str(tmp_path / "clock"), *filter(None, [person.env.get("PYTHONPATH")])])
-    person.env |= {"PYTHONPATH": found, "CLOCK_SHIFT": str(shift)}
+    python_path = os.pathsep.join([str(tmp_path / "clock"), *filter(None, [person.env.get("PYTHONPATH")])])
+    person.env |= {"PYTHONPATH": python_path, "CLOCK_SHIFT": str(shift)}
     return shift
 
 
@@ -458,5 +458,5 @@ def test_turns_under_a_wrong_clock_are_found(person: Person, clock: Path, rpc: R
     for shift, word in ((0, "aardvark"), (-YEAR, "bandicoot"), (YEAR, "capybara")):
         clock.write_text(str(shift))
         session = rpc.result("session/create", prompt=f"of the {word}", command=["cat"])["session_id"]
-        found = rpc.result("tools/call", name="search_sessions", arguments={"query": word})
-        assert session.replace("-", "") in json.dumps(found["structuredContent"])
+        answer = rpc.result("tools/call", name="search_sessions", arguments={"query": word})
+        assert session.replace("-", "") in json.dumps(answer["structuredContent"])

@@ -27,10 +27,10 @@ def rpc(person: Person) -> Iterator[RawRpc]:
 @pytest.fixture
 def session(rpc: RawRpc) -> Iterator[str]:
     """A session; afterwards it must still be able to run a turn."""
-    made = create_deferred(rpc)
-    yield made
-    assert rpc.result("session/read", session_id=made)["is_active"] is False
-    assert rpc.result("turn/start", session_id=made, prompt="still here", command=["cat"])["text"] == "still here"
+    session = create_deferred(rpc)
+    yield session
+    assert rpc.result("session/read", session_id=session)["is_active"] is False
+    assert rpc.result("turn/start", session_id=session, prompt="still here", command=["cat"])["text"] == "still here"
 
 
 def sh(script: str) -> list[str]:
@@ -188,6 +188,6 @@ def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, comman
 def test_a_program_does_not_get_the_servers_token(person: Person) -> None:
     person.env["RECOLLECT_TOKEN"] = "a token of many characters"
     with RawRpc(person, "--realm", REALM) as rpc:
-        given = ran(rpc, create_deferred(rpc), "env")["text"]
-    assert "RECOLLECT_TURN=" in given
-    assert "RECOLLECT_TOKEN" not in given
+        environment = ran(rpc, create_deferred(rpc), "env")["text"]
+    assert "RECOLLECT_TURN=" in environment
+    assert "RECOLLECT_TOKEN" not in environment

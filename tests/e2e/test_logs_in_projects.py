@@ -113,11 +113,11 @@ def test_the_sources_command_counts_logs_in_projects(person: Person, project: Pa
     person.state.mkdir()
     (person.state / "settings.toml").write_text(f'project_folders = ["{tmp_path / "code"}"]\n')
     person.run("sync")
-    told = rows(person)
+    counts = rows(person)
     for name, folder in (("aider", project), ("crush", project), ("specstory", ferry)):
-        row = told[name]
+        row = counts[name]
         assert (row["installed"], row["logs"], row["sessions"], row["projects"]) == (True, 1, 1, [str(folder)]), name
-    assert told["claude-code"]["projects"] == []
+    assert counts["claude-code"]["projects"] == []
     shown = person.run("sources").stdout
     (line,) = [line for line in shown.splitlines() if line.startswith("aider ")]
     assert line.split()[:4] == ["aider", "yes", "1", "1"]

@@ -31,9 +31,9 @@ Talk = Callable[[Person, Server, list[tuple[str, Any]], Path], Told]
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     person = Person(tmp_path_factory.mktemp("person"))
-    said = Claude()
-    write(person.claude_log(said.session), [
-        said.prompt("tie the boat"), said.calls("Bash", "c1", command="tie"), said.result("c1", "boat tied"), said.says("done"),
+    claude = Claude()
+    write(person.claude_log(claude.session), [
+        claude.prompt("tie the boat"), claude.calls("Bash", "c1", command="tie"), claude.result("c1", "boat tied"), claude.says("done"),
     ])  # fmt: skip
     person.run("sync")
     return person

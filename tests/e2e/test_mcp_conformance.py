@@ -162,8 +162,8 @@ def test_the_inspector_lists_the_tools_without_errors(inspect: Any) -> None:
 
 
 def test_the_inspector_calls_tools(inspect: Any) -> None:
-    made = inspect("--method", "tools/call", "--tool-name", "meerkat_create_session", "--tool-arg", "prompt=hello there")
-    session = made["structuredContent"]["session_id"]
+    created = inspect("--method", "tools/call", "--tool-name", "meerkat_create_session", "--tool-arg", "prompt=hello there")
+    session = created["structuredContent"]["session_id"]
     read = inspect("--method", "tools/call", "--tool-name", "meerkat_history", "--tool-arg", f"session_id={session}")
     assert read["structuredContent"]["messages"][0]["content"] == "hello there"
 

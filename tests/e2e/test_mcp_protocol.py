@@ -28,8 +28,11 @@ MB = 1 << 20
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     """A person with one session, whose last event takes a while to open."""
     person = Person(tmp_path_factory.mktemp("person"))
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("tie the boat"), said.says("tied"), said.says("rope " * (4 * MB))])
+    claude = Claude()
+    write(
+        person.claude_log(claude.session),
+        [claude.prompt("tie the boat"), claude.says("tied"), claude.says("rope " * (4 * MB))],
+    )
     person.run("sync")
     return person
 
@@ -204,10 +207,10 @@ def test_a_progress_token_gets_progress(server: RawMcp) -> None:
     for token in ("a token", 7):
         request = {"jsonrpc": "2.0", "id": "slow", "method": "tools/call"}
         server.say(json.dumps({**request, "params": {**search(), "_meta": {"progressToken": token}}}))
-        heard = [server.hear()]
-        while "id" not in heard[-1]:
-            heard.append(server.hear())
-        *notes, answer = heard
+        messages = [server.hear()]
+        while "id" not in messages[-1]:
+            messages.append(server.hear())
+        *notes, answer = messages
         assert answer["id"] == "slow"
         assert notes
         assert {note["method"] for note in notes} == {"notifications/progress"}
@@ -429,12 +432,12 @@ def test_heavy_modules_are_loaded_only_when_needed(person: Person) -> None:
     """Search by meaning needs numpy; a query that looks like an identifier does not."""
     listing = {"name": "list_sessions", "arguments": {}}
     calls = [("tools/list", {}), ("tools/call", search("BOAT_1")), ("tools/call", listing)]
-    said = [
+    lines = [
         json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         for number, (method, params) in enumerate(calls)
     ]
     command = [sys.executable, "-X", "importtime", "-m", "recollect", "mcp", "--no-sync"]
-    done = subprocess.run(command, env=person.env, input="\n".join(said) + "\n", capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=person.env, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
     assert len(done.stdout.splitlines()) == len(calls)
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "msgspec" in loaded

@@ -161,12 +161,12 @@ def test_extracting_all_observations_again_gives_the_same_ones(person: Person) -
 def test_only_new_turns_are_distilled(person: Person) -> None:
     before = {row.id: row.key for row in state(person)[0]}
     log = person.claude_log(session_writer(4, "garden").session, "-work-garden")
-    said = session_writer(4, "garden")
-    said.clock = 600
+    claude = session_writer(4, "garden")
+    claude.clock = 600
     append(
         log,
-        said.prompt("How deep do we plant the garlic cloves?"),
-        said.says("Five centimetres, because frost heaves them."),
+        claude.prompt("How deep do we plant the garlic cloves?"),
+        claude.says("Five centimetres, because frost heaves them."),
     )
     person.run("sync")
     after = {row.id: row.key for row in state(person)[0]}
@@ -208,14 +208,14 @@ def test_a_sync_without_logs_creates_an_empty_memory(tmp_path: Path) -> None:
 def test_a_growing_session_keeps_its_observations_and_adds_new_ones(tmp_path: Path) -> None:
     """A running turn is not distilled until it ends."""
     person = Person(tmp_path)
-    said = session_writer(1, "api")
-    log = write_session(person, 1, "api", "2026-02-01", [said.prompt("Why do the gulls circle the quay?")])
+    claude = session_writer(1, "api")
+    log = write_session(person, 1, "api", "2026-02-01", [claude.prompt("Why do the gulls circle the quay?")])
     person.run("sync")
     assert person.json("observations") == []
-    append(log, said.says("They circle because the trawlers gut their catch there."))
+    append(log, claude.says("They circle because the trawlers gut their catch there."))
     person.run("sync")
     first = [row["id"] for row in person.json("observations")]
     assert first
-    append(log, said.prompt("And when do they leave?"), said.says("At dusk, since the trawlers are in by then."))
+    append(log, claude.prompt("And when do they leave?"), claude.says("At dusk, since the trawlers are in by then."))
     person.run("sync")
     assert {*first} < {row["id"] for row in person.json("observations")}

@@ -28,10 +28,12 @@ MB = 1 << 20
 def synced(tmp_path_factory: pytest.TempPathFactory) -> Person:
     """A person with a session whose text and file name are not ASCII."""
     person = Person(tmp_path_factory.mktemp("odd"))
-    said = Claude()
+    claude = Claude()
     decided = "We decided to use twigs → mud because they last 🐦."
     folder = os.fsdecode(b"-work-n\xffst")
-    write(person.claude_log(said.session, folder), [said.prompt(SAID), said.calls("Bash🐦", "c1"), said.says(decided)])
+    write(
+        person.claude_log(claude.session, folder), [claude.prompt(SAID), claude.calls("Bash🐦", "c1"), claude.says(decided)]
+    )
     person.run("sync")
     return person
 
@@ -54,19 +56,19 @@ def test_text_that_a_locale_lacks_is_replaced(synced: Person, encoding: str) -> 
         shown = run(synced, *arguments, env={"PYTHONIOENCODING": encoding, **NO_UTF8})
         assert (shown.returncode, b"Traceback" in shown.stderr) == (0, False), f"{command}: {shown.stderr.decode()}"
         shown.stdout.decode(encoding)
-        told = run(synced, *arguments, "--json", env={"PYTHONIOENCODING": encoding, **NO_UTF8})
-        assert (told.returncode, b"Traceback" in told.stderr) == (0, False), f"{command}: {told.stderr.decode()}"
-        json.loads(told.stdout.decode("ascii"))
+        done = run(synced, *arguments, "--json", env={"PYTHONIOENCODING": encoding, **NO_UTF8})
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), f"{command}: {done.stderr.decode()}"
+        json.loads(done.stdout.decode("ascii"))
 
 
 def test_json_has_the_complete_text_in_every_locale(synced: Person) -> None:
-    told = run(synced, "list", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8})
-    assert json.loads(told.stdout)["data"]["sessions"][0]["session"]["title"] == SAID
+    done = run(synced, "list", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8})
+    assert json.loads(done.stdout)["data"]["sessions"][0]["session"]["title"] == SAID
 
 
 def test_typed_arguments_are_utf8_in_every_locale(synced: Person) -> None:
-    told = json.loads(run(synced, "search", "🐦 ☃", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8}).stdout)
-    assert told["request"]["query"] == "🐦 ☃"
+    answer = json.loads(run(synced, "search", "🐦 ☃", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8}).stdout)
+    assert answer["request"]["query"] == "🐦 ☃"
 
 
 def limit(megabytes: int) -> Callable[[], None]:
@@ -84,16 +86,16 @@ def test_a_command_without_enough_address_space_says_how_much_it_needs(
         f"recollect: `ulimit -v` allows {allowed} MB of memory, and `recollect {name}` needs {needed} MB."
         " Raise the limit with `ulimit -v`.\n"
     )
-    told = json.loads(run(person, *command.split(), "--json", prepare=limit(allowed)).stdout)
-    assert told["error"]["message"].startswith(f"`ulimit -v` allows {allowed} MB")
+    answer = json.loads(run(person, *command.split(), "--json", prepare=limit(allowed)).stdout)
+    assert answer["error"]["message"].startswith(f"`ulimit -v` allows {allowed} MB")
 
 
 def test_a_command_with_enough_address_space_works(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("In the wall.")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("where does the hoopoe nest"), claude.says("In the wall.")])
     assert run(person, "sync", prepare=limit(360)).returncode == 0
-    found = run(person, "search", "hoopoe", "--json", prepare=limit(264))
-    assert json.loads(found.stdout)["data"]["result_count"] == 1
+    done = run(person, "search", "hoopoe", "--json", prepare=limit(264))
+    assert json.loads(done.stdout)["data"]["result_count"] == 1
     assert run(person, "list", prepare=limit(96)).returncode == 0
 
 

@@ -50,8 +50,8 @@ def listed(person: Person) -> int:
 def test_invalid_utf8_is_replaced_in_a_prompt_and_in_labels(person: Person) -> None:
     ran = said(person, "run", ODD, "--command", "cat", "--label", f"{ODD}={ODD}")
     assert ran["text"] == "caf?"
-    found = said(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
-    assert [(session["session_id"], session["labels"]) for session in found] == [(ran["session_id"], {"caf?": "caf?"})]
+    listed = said(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
+    assert [(session["session_id"], session["labels"]) for session in listed] == [(ran["session_id"], {"caf?": "caf?"})]
     assert said(person, "run", ODD, "--resume", ran["session_id"])["text"] == "caf?"
 
 

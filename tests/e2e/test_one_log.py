@@ -50,10 +50,10 @@ def deep(opens: str = "[", closes: str = "]") -> str:
 
 
 def test_a_line_nested_a_million_deep_affects_only_that_line(person: Person, good: Path) -> None:
-    said = Claude()
-    log = person.claude_log(said.session)
-    lines = [json.dumps(said.prompt("before")), deep(), deep('{"message":', "}")[:-DEEP] + "1" + "}" * DEEP]
-    log.write_text("\n".join([*lines, json.dumps(said.prompt("after"))]) + "\n")
+    claude = Claude()
+    log = person.claude_log(claude.session)
+    lines = [json.dumps(claude.prompt("before")), deep(), deep('{"message":', "}")[:-DEEP] + "1" + "}" * DEEP]
+    log.write_text("\n".join([*lines, json.dumps(claude.prompt("after"))]) + "\n")
     report = person.json("sync")
     assert (report["events"], report["problems"], report["unreadable"]) == (3, 2, [])
     assert texts(person) == {"a sound log"}
@@ -121,8 +121,10 @@ def test_a_damaged_compressed_log_affects_only_that_log(person: Person, good: Pa
 def test_a_log_too_large_for_memory_affects_only_that_log(person: Person, good: Path, megabytes: int) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("other systems do not hold a process to a limit of memory")
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("before"), said.says("x" * (150 << 20)), said.prompt("after")])
+    claude = Claude()
+    log = write(
+        person.claude_log(claude.session), [claude.prompt("before"), claude.says("x" * (150 << 20)), claude.prompt("after")]
+    )
     command = [sys.executable, "-c", SHORT_OF_MEMORY, str(megabytes), "sync", "--no-distil", "--json"]
     done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -143,8 +145,8 @@ def test_a_document_or_database_too_large_for_memory_affects_only_that_log(
 ) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("other systems do not hold a process to a limit of memory")
-    found = [value for value in long_values(FIXTURES / case, tmp_path / "fixture") if value.how == "longer"]
-    next(value for value in found if value.shape.endswith(ending)).lay_out(person.home, 150 << 20)
+    values = [value for value in long_values(FIXTURES / case, tmp_path / "fixture") if value.how == "longer"]
+    next(value for value in values if value.shape.endswith(ending)).lay_out(person.home, 150 << 20)
     command = [sys.executable, "-c", SHORT_OF_MEMORY, "1000", "sync", "--no-distil", "--json"]
     done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr

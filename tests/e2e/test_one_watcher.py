@@ -44,9 +44,9 @@ def kill_watchers(clients: list[RawMcp]) -> None:
 
 
 def one_session(person: Person) -> Claude:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
-    return said
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
+    return claude
 
 
 def finds(client: RawMcp, word: str) -> bool:
@@ -68,13 +68,13 @@ def is_told_of_killed(person: Person, clients: list[RawMcp], command: str, field
 
 
 def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person) -> None:
-    said = one_session(person)
+    claude = one_session(person)
     with servers(person, 1) as clients:
         until(lambda: finds(clients[0], "hoopoe"))
         (first,) = watchers(clients)
         os.kill(first, signal.SIGKILL)
         until(lambda: watchers(clients) not in ([], [first]))
-        append(person.claude_log(said.session), said.says("a turnstone"))
+        append(person.claude_log(claude.session), claude.says("a turnstone"))
         until(lambda: finds(clients[0], "turnstone"))
         until(lambda: clients[0].call("search_sessions", query="turnstone")["warnings"] == [])
 
@@ -117,7 +117,7 @@ def says_stopped(warnings: list[str]) -> bool:
 
 def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Person) -> None:
     """With invalid settings, every new watcher ends at once."""
-    said = one_session(person)
+    claude = one_session(person)
     with servers(person, 1) as clients:
         until(lambda: finds(clients[0], "hoopoe"))
         settings = person.state / "settings.toml"
@@ -132,7 +132,7 @@ def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Per
         until(second_try)
         assert says_stopped(clients[0].call("search_sessions", query="hoopoe")["warnings"])
         settings.unlink()
-        append(person.claude_log(said.session), said.says("a turnstone"))
+        append(person.claude_log(claude.session), claude.says("a turnstone"))
         until(lambda: finds(clients[0], "turnstone"))
 
 
@@ -165,7 +165,7 @@ def test_each_restart_of_a_watcher_that_ends_at_once_waits_longer(
 
 
 def test_many_servers_have_one_watcher_and_exactly_one_takes_over(person: Person) -> None:
-    said = one_session(person)
+    claude = one_session(person)
     with servers(person, 4) as clients:
         until(lambda: all(finds(client, "hoopoe") for client in clients))
         for word in ("turnstone", "whimbrel"):
@@ -175,18 +175,18 @@ def test_many_servers_have_one_watcher_and_exactly_one_takes_over(person: Person
             holder.process.wait()
             until(partial(is_gone, watcher))
             until(lambda: len(watchers(clients)) == 1)
-            append(person.claude_log(said.session), said.says(f"a {word}"))
+            append(person.claude_log(claude.session), claude.says(f"a {word}"))
             until(partial(all_find, clients, word))
             assert len(watchers(clients)) == 1
 
 
 def test_a_server_starts_no_watcher_while_recollect_watch_runs(person: Person) -> None:
-    said = one_session(person)
+    claude = one_session(person)
     with watching(person) as first, servers(person, 2) as clients:
         until(lambda: all(finds(client, "hoopoe") for client in clients))
         assert watchers(clients) == []
         first.kill()
         first.wait()
         until(lambda: len(watchers(clients)) == 1)
-        append(person.claude_log(said.session), said.says("a turnstone"))
+        append(person.claude_log(claude.session), claude.says("a turnstone"))
         until(lambda: finds(clients[0], "turnstone"))

@@ -41,13 +41,13 @@ def sentence(rule: str, secret: str) -> str:
 
 def leaks(person: Person, *needles: str) -> list[str]:
     """The places of the state folder that contain any of these: raw, or in the archive's compressed values."""
-    wanted = [needle.encode() for needle in needles]
+    needles_encoded = [needle.encode() for needle in needles]
     places = [
         str(path)
         for path in person.state.rglob("*")
-        if path.is_file() and any(needle in path.read_bytes() for needle in wanted)
+        if path.is_file() and any(needle in path.read_bytes() for needle in needles_encoded)
     ]
-    return places + [table for table, content in _rows(person) if any(needle in content for needle in wanted)]
+    return places + [table for table, content in _rows(person) if any(needle in content for needle in needles_encoded)]
 
 
 def _rows(person: Person) -> list[tuple[str, bytes]]:
@@ -72,19 +72,19 @@ def _unpacked(value: str | bytes) -> bytes:
 
 def said_everywhere(text: str) -> list[dict[str, Any]]:
     """A session that contains a text in every place where a session can have text."""
-    said = Claude()
+    claude = Claude()
     return [
-        said.prompt(text),
-        said.thinks(text),
-        said.says(text),
-        said.calls("Bash", "c1", command=text, nested={"deep": [text]}, **{text[:60]: "as a key"}),
-        said.result("c1", text),
-        said.calls("Task", "c2", prompt=text, description=text),
-        said.result("c2", [{"type": "text", "text": text}]),
-        said.system("informational", content=text),
-        said.prompt(f"<command-name>/note</command-name><command-args>{text}</command-args>"),
-        said.prompt(f"<system-reminder>{text}</system-reminder>"),
-        said.prompt(text, isCompactSummary=True),
+        claude.prompt(text),
+        claude.thinks(text),
+        claude.says(text),
+        claude.calls("Bash", "c1", command=text, nested={"deep": [text]}, **{text[:60]: "as a key"}),
+        claude.result("c1", text),
+        claude.calls("Task", "c2", prompt=text, description=text),
+        claude.result("c2", [{"type": "text", "text": text}]),
+        claude.system("informational", content=text),
+        claude.prompt(f"<command-name>/note</command-name><command-args>{text}</command-args>"),
+        claude.prompt(f"<system-reminder>{text}</system-reminder>"),
+        claude.prompt(text, isCompactSummary=True),
     ]
 
 
@@ -147,12 +147,12 @@ def test_secrets_are_counted_by_session_and_rule(person: Person) -> None:
 
 
 def test_counts_are_correct_after_any_number_of_syncs(person: Person) -> None:
-    said = Claude()
+    claude = Claude()
     text = sentence("aws-key", SECRETS["aws-key"])
-    log = write(person.claude_log(said.session), [said.prompt(text)])
+    log = write(person.claude_log(claude.session), [claude.prompt(text)])
     for _ in range(3):
         person.sync()
-        append(log, said.prompt(text))
+        append(log, claude.prompt(text))
     person.sync()
     person.run("rebuild", "--logs")
     assert [json.loads(session.redactions) for session in sessions(person)] == [{"aws-key": 4}]
@@ -191,10 +191,10 @@ def test_no_secret_of_an_unreadable_line_is_stored(person: Person, line: str) ->
 
 
 def test_a_secret_that_is_written_in_two_pieces_is_replaced(person: Person) -> None:
-    said = Claude()
-    line = json.dumps(said.prompt(f"the key is {SECRETS['anthropic-key']}, keep it")).encode() + b"\n"
+    claude = Claude()
+    line = json.dumps(claude.prompt(f"the key is {SECRETS['anthropic-key']}, keep it")).encode() + b"\n"
     cut = line.index(b"sk-ant") + 12
-    with person.claude_log(said.session).open("ab", buffering=0) as agent:
+    with person.claude_log(claude.session).open("ab", buffering=0) as agent:
         agent.write(line[:cut])
         person.sync()
         assert leaks(person, line[cut - 12 : cut].decode()) == []

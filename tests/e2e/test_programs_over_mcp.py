@@ -81,8 +81,8 @@ def test_a_turn_with_a_command_is_refused_in_any_session(mcp: Surface, person: P
     owners = person.json("run", "hello", "--command", "cat")["session_id"]
     for session in (own, owners):
         for named in ({}, {"runner": "command"}, {"runner": "acp"}, {"runner": "good"}):
-            asked = {"session_id": session, "prompt": "x", "command": leaving(left), **named}
-            assert is_told_how(mcp.refusal("meerkat_start_turn", **asked))
+            arguments = {"session_id": session, "prompt": "x", "command": leaving(left), **named}
+            assert is_told_how(mcp.refusal("meerkat_start_turn", **arguments))
     assert not left.exists()
     assert mcp.ask("meerkat_start_turn", session_id=owners, prompt="as before")["text"] == "as before"
 
@@ -130,8 +130,8 @@ def test_runners_cannot_be_written(unchanged: Surface, write: dict[str, Any]) ->
 
 def test_all_other_keys_of_a_config_can_be_written(mcp: Surface) -> None:
     assert mcp.ask("meerkat_config", action="patch", patch={"deadline_ms": None})["config"] == {"runners": GOOD}
-    kept = {"runners": GOOD, "turn_timeout_ms": 60_000}
-    assert mcp.ask("meerkat_config", action="set", config=kept)["config"] == kept
+    config = {"runners": GOOD, "turn_timeout_ms": 60_000}
+    assert mcp.ask("meerkat_config", action="set", config=config)["config"] == config
 
 
 def test_a_runner_without_a_command_cannot_be_the_default(mcp: Surface, tmp_path: Path) -> None:

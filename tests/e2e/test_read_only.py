@@ -24,10 +24,10 @@ Closed = tuple[Person, dict[str, str]]
 
 
 def fill(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [
-        said.prompt("where does the hoopoe nest"), said.calls("Bash", "c1", command="find nest"),
-        said.result("c1", "twigs"), said.says("In the wall. We decided to use twigs instead of mud because they last."),
+    claude = Claude()
+    write(person.claude_log(claude.session), [
+        claude.prompt("where does the hoopoe nest"), claude.calls("Bash", "c1", command="find nest"),
+        claude.result("c1", "twigs"), claude.says("In the wall. We decided to use twigs instead of mud because they last."),
     ])  # fmt: skip
     person.run("sync")
 
@@ -98,8 +98,8 @@ def test_every_reading_command_works(closed: Closed) -> None:
     for command in COMMANDS:
         arguments = command.format(**known).split(" ")
         shown = person.run(*arguments, check=False)
-        said = "generation 0 of realm main\n" if command == "config get" else ""
-        assert (shown.returncode, shown.stderr) == (0, said), f"{command}: {shown.stderr}"
+        text = "generation 0 of realm main\n" if command == "config get" else ""
+        assert (shown.returncode, shown.stderr) == (0, text), f"{command}: {shown.stderr}"
         assert shown.stdout.strip(), command
         answered = person.run(*arguments, "--json", check=False)
         assert (answered.returncode, answered.stderr) == (0, ""), f"{command} --json: {answered.stderr}"

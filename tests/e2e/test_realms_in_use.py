@@ -61,8 +61,8 @@ def test_a_realm_with_an_idle_mcp_server_is_in_use(person: Person) -> None:
 
 
 def test_a_server_answers_reads_in_a_read_only_folder(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("where is the marlinspike"), said.says("in the locker")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("where is the marlinspike"), claude.says("in the locker")])
     person.run("sync")
     (person.realm / "live").write_text("in the way")
     person.env |= COMMANDS_OVER_MCP

@@ -90,9 +90,9 @@ def test_the_document_is_openapi_3_1() -> None:
 
 
 def test_every_schema_of_the_document_is_json_schema_2020_12() -> None:
-    found = list(_schemas(json.loads(document())))
-    assert len(found) > 100
-    for schema in found:
+    schemas = list(_schemas(json.loads(document())))
+    assert len(schemas) > 100
+    for schema in schemas:
         Draft202012Validator.check_schema(schema)
 
 
@@ -115,10 +115,12 @@ def test_the_document_is_served_unchanged(server: HttpServer) -> None:
 
 
 def test_every_route_is_in_the_document_and_nothing_else_is() -> None:
-    told = {f"{method.upper()} {path}" for path, methods in json.loads(document())["paths"].items() for method in methods}
+    documented = {
+        f"{method.upper()} {path}" for path, methods in json.loads(document())["paths"].items() for method in methods
+    }
     routes = {route.http for operation in OPERATIONS.values() for route in operation.routes if route.http}
     tools = {f"POST /v1/tools/{name}" for name in toolset_of(tuple(FAMILIES)).operations}
-    assert told == routes | tools | BESIDE_DOORS
+    assert documented == routes | tools | BESIDE_DOORS
 
 
 def test_every_path_of_the_document_answers_with_and_without_v1(server: HttpServer) -> None:
@@ -136,10 +138,10 @@ def test_every_path_of_the_document_answers_with_and_without_v1(server: HttpServ
 def test_valid_requests_get_the_documented_responses(label: str, server: HttpServer, known: Known) -> None:
     operation = API.find_operation_by_label(label)
     assert operation is not None
-    given = operation.definition.raw
-    named = {place: {one["name"]: "" for one in given.get("parameters", ()) if one["in"] == place and one.get("required")}
+    operation_raw = operation.definition.raw
+    named = {place: {one["name"]: "" for one in operation_raw.get("parameters", ()) if one["in"] == place and one.get("required")}
              for place in ("path", "query")}  # fmt: skip
-    body = given.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    body = operation_raw.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     case = operation.Case(
         path_parameters=named["path"],
         query=named["query"],

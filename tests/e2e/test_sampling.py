@@ -61,10 +61,10 @@ def test_the_official_client_lends_its_model(lent: Person) -> None:
         command, *arguments = SERVER
         parameters = StdioServerParameters(command=command, args=arguments, env=lent.env)
         async with Client(parameters, mode="legacy", sampling_callback=lend) as client:
-            found = await client.call_tool("search_sessions", {"query": "fix"})
+            answer = await client.call_tool("search_sessions", {"query": "fix"})
             while await asyncio.to_thread(stored, lent) < 3:
                 await client.list_tools()
-        return [block.type for block in found.content]
+        return [block.type for block in answer.content]
 
     assert asyncio.run(asyncio.wait_for(talk(), 60)) == ["text"]
     assert [row.made_by for row in remembered(lent)] == ["model:sampling (lent-1)"] * 3
@@ -75,9 +75,9 @@ def test_the_official_client_lends_its_model(lent: Person) -> None:
 def test_a_tool_call_is_answered_while_the_client_still_thinks(lent: Person) -> None:
     with lent.mcp() as client:
         hello(client, sampling={})
-        asked = client.hear()
-        assert asked["method"] == "sampling/createMessage"
-        assert asked["id"] == "recollect-1"
+        request = client.hear()
+        assert request["method"] == "sampling/createMessage"
+        assert request["id"] == "recollect-1"
         assert client.call("search_sessions", query="fix")["data"]["result_count"] > 0
         assert client.request("ping")["result"] == {}
 
@@ -85,21 +85,23 @@ def test_a_tool_call_is_answered_while_the_client_still_thinks(lent: Person) -> 
 def test_requests_are_sent_one_at_a_time_newest_turn_first(lent: Person) -> None:
     with lent.mcp() as client:
         hello(client, sampling={})
-        asked = [lends(client, WANTED) for _ in range(3)]
+        requests = [lends(client, WANTED) for _ in range(3)]
         until(lambda: stored(lent) == 3)
         assert silent(client)
-    assert [request["id"] for request in asked] == ["recollect-1", "recollect-2", "recollect-3"]
-    texts = [request["params"]["messages"][0]["content"]["text"] for request in asked]
+    assert [request["id"] for request in requests] == ["recollect-1", "recollect-2", "recollect-3"]
+    texts = [request["params"]["messages"][0]["content"]["text"] for request in requests]
     assert ["third" in texts[0], "second" in texts[1], "first" in texts[2]] == [True] * 3
 
 
 def test_an_answer_in_several_parts_is_joined(lent: Person) -> None:
     with lent.mcp() as client:
         hello(client, sampling={})
-        asked = client.hear()
+        request = client.hear()
         parts = [{"type": "text", "text": WANTED[:20]}, {"type": "text", "text": WANTED[20:]}]
         client.say(
-            json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"role": "assistant", "content": parts, "model": ""}})
+            json.dumps(
+                {"jsonrpc": "2.0", "id": request["id"], "result": {"role": "assistant", "content": parts, "model": ""}}
+            )
         )
         until(lambda: stored(lent) == 1)
     assert [row.made_by for row in remembered(lent)] == ["model:sampling"]
@@ -179,8 +181,8 @@ class Complaining(RawMcp):
 def test_a_refusal_of_the_client_only_ends_the_extraction(lent: Person, answer: dict[str, Any], sentence: str) -> None:
     with Complaining(lent) as client:
         hello(client, sampling={})
-        asked = client.hear()
-        client.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}))
+        request = client.hear()
+        client.say(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}))
         assert sentence in client.complaint()
         assert silent(client)
     assert stored(lent) == 0
@@ -234,8 +236,8 @@ def test_unexpected_responses_are_dropped(lent: Person) -> None:
 
 
 def test_without_turns_to_read_no_request_is_sent(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("hi"), said.says("Hello!")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("hi"), claude.says("Hello!")])
     person.sync()
     configure(person, by="sampling")
     with person.mcp() as client:

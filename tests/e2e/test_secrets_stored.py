@@ -49,9 +49,9 @@ def _values(database: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
 
 def leaks(person: Person, *places: str) -> set[tuple[str, str]]:
     """The secrets of these places that are stored, and where. Twelve characters of one are enough."""
-    wanted = {place: token(place)[4:16].encode() for place in places}
+    fragments = {place: token(place)[4:16].encode() for place in places}
     return {
-        (place, where) for where, content in stored(person.state) for place, needle in wanted.items() if needle in content
+        (place, where) for where, content in stored(person.state) for place, needle in fragments.items() if needle in content
     }
 
 
@@ -181,7 +181,12 @@ def test_names_in_a_log_are_stored_without_secrets(person: Person, place: str) -
 
 
 def test_a_hook_stores_only_the_path_of_the_transcript(person: Person) -> None:
-    said = {"session_id": token("a session"), "transcript_path": "/tmp/log.jsonl", "cwd": "/", "tool_name": token("a tool")}
-    person.run("hook", "post-tool-use", input=json.dumps(said))
+    document = {
+        "session_id": token("a session"),
+        "transcript_path": "/tmp/log.jsonl",
+        "cwd": "/",
+        "tool_name": token("a tool"),
+    }
+    person.run("hook", "post-tool-use", input=json.dumps(document))
     assert "/tmp/log.jsonl" in (person.realm / "hooks.queue").read_text("utf-8")
     assert leaks(person, "a session", "a tool") == set()

@@ -209,8 +209,8 @@ def test_a_cookie_survives_a_restart_and_ends_with_the_token(person: Person) -> 
 def test_no_other_cookie_is_accepted(owner: Person, server: HttpServer, cookie: str) -> None:
     name, _, value = cookie_of(fetch(token(owner, "--link", "--url", server.url))).partition("=")
     assert fetch(f"{server.url}/sessions", {"cookie": f"{name}={value}"}).status == 200
-    given = cookie.format(port=urlsplit(server.url).port, token=server.token, value=value)
-    assert fetch(f"{server.url}/sessions", {"cookie": given}).status == 401
+    header = cookie.format(port=urlsplit(server.url).port, token=server.token, value=value)
+    assert fetch(f"{server.url}/sessions", {"cookie": header}).status == 401
 
 
 def test_the_token_gets_another_link(owner: Person, server: HttpServer) -> None:

@@ -31,8 +31,8 @@ def rpc(person: Person) -> Iterator[RawRpc]:
 
 def talking(folder: Path, then: str = "") -> list[str]:
     """An agent that prints much, creates a file afterwards, and continues."""
-    said = folder / "said"
-    code = f"import os, pathlib, time\nos.write(1, b'x' * {MUCH})\npathlib.Path({str(said)!r}).touch()\n{then}"
+    marker = folder / "said"
+    code = f"import os, pathlib, time\nos.write(1, b'x' * {MUCH})\npathlib.Path({str(marker)!r}).touch()\n{then}"
     (folder / "agent.py").write_text(code)
     return [sys.executable, str(folder / "agent.py")]
 

@@ -118,9 +118,9 @@ def test_uncommitted_rows_are_not_read(person: Person, crush: Crush) -> None:
 @pytest.fixture
 def beside(person: Person) -> Claude:
     """A log of another agent, which must be read whatever happens to the database."""
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("meanwhile")])
-    return said
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("meanwhile")])
+    return claude
 
 
 def test_a_locked_database_is_reported_and_read_later(person: Person, crush: Crush, beside: Claude) -> None:
@@ -242,12 +242,12 @@ def message(number: int, text: str, kind: str = "user", **more: Any) -> dict[str
 
 
 def test_only_what_changed_in_a_document_is_written(person: Person) -> None:
-    said = [message(number, f"prompt {number}") for number in range(200)]
-    gemini(person, "one", *said)
+    messages = [message(number, f"prompt {number}") for number in range(200)]
+    gemini(person, "one", *messages)
     person.sync()
     keys = {event.key for event in events(person)}
-    said[100]["content"] = "something else"
-    gemini(person, "one", *said, message(200, "prompt 200"))
+    messages[100]["content"] = "something else"
+    gemini(person, "one", *messages, message(200, "prompt 200"))
     assert person.sync().events == 2
     now = {event.key for event in events(person)}
     assert (len(now - keys), len(keys - now)) == (2, 1)

@@ -186,5 +186,5 @@ def test_a_sync_leaves_the_index_to_a_background_process(person: Person) -> None
     write(person.claude_log(ONE), exchanges(Claude(ONE), EXCHANGES))
     person.run("sync")
     until(lambda: mark(person) == 2 * EXCHANGES)
-    found = person.json("trace", "search", "inPrompt2077")
-    assert [match["preview"] for match in found["data"]["matches"]] == ["plainPrompt2077"]
+    previews_found = person.json("trace", "search", "inPrompt2077")
+    assert [match["preview"] for match in previews_found["data"]["matches"]] == ["plainPrompt2077"]

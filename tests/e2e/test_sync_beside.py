@@ -19,22 +19,22 @@ def found(person: Person, word: str) -> bool:
 
 
 def test_a_sync_beside_a_watcher_reads_all_earlier_lines(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with watching(person) as watcher:
-        append(log, said.prompt("a young wryneck"))
+        append(log, claude.prompt("a young wryneck"))
         done = person.run("sync")
         assert done.stderr == SENTENCE.format(watcher.pid)
         assert found(person, "wryneck")
-        append(log, said.prompt("a lost bustard"))
+        append(log, claude.prompt("a lost bustard"))
         until(lambda: found(person, "bustard"))  # the watcher continues
         report = person.json("sync")
         assert (report["files"], report["unreadable"]) == (1, [])
 
 
 def test_named_files_outside_the_agents_folders_are_read_beside_a_watcher(person: Person, tmp_path: Path) -> None:
-    said = Claude()
-    away = write(tmp_path / "away" / f"{said.session}.jsonl", [said.prompt("a hidden wryneck")])
+    claude = Claude()
+    away = write(tmp_path / "away" / f"{claude.session}.jsonl", [claude.prompt("a hidden wryneck")])
     with watching(person) as watcher:
         done = person.run("sync", str(away))
         who = f"Recollect is already syncing (process {watcher.pid}). The named files are read next.\n"
@@ -45,8 +45,8 @@ def test_named_files_outside_the_agents_folders_are_read_beside_a_watcher(person
 
 def test_a_sync_waits_for_another_one(person: Person) -> None:
     """Several at once, as when several shells start: all succeed, and every line is read once."""
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt(f"wryneck number {number}") for number in range(500)])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt(f"wryneck number {number}") for number in range(500)])
     command = [sys.executable, "-m", "recollect", "sync", "--json"]
     pipe = subprocess.PIPE
     syncs = [subprocess.Popen(command, env=person.env, stdout=pipe, stderr=pipe) for _ in range(4)]
@@ -57,13 +57,13 @@ def test_a_sync_waits_for_another_one(person: Person) -> None:
 
 
 def test_a_sync_that_cannot_write_names_the_writer_and_its_logs_are_read_later(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with running(person, "watch", "--quiet") as writer:
         until(lambda: (person.realm / "write.lock").exists() and found(person, "hoopoe"))
         writer.send_signal(signal.SIGSTOP)  # it neither reads nor releases the lock
         (person.realm / "watch.lock").rename(person.realm / "away.lock")  # it looks as if no process watches
-        append(person.claude_log(said.session), said.prompt("a young wryneck"))
+        append(person.claude_log(claude.session), claude.prompt("a young wryneck"))
         done, told = person.run("sync"), person.json("sync")
         assert (done.stdout, done.stderr) == ("", SENTENCE.format(writer.pid))
         assert told["warnings"] == [SENTENCE.format(writer.pid).strip()]
@@ -74,8 +74,8 @@ def test_a_sync_that_cannot_write_names_the_writer_and_its_logs_are_read_later(p
 
 @pytest.mark.parametrize("command", [("doctor", "--repair"), ("rebuild",)])
 def test_a_repair_can_run_beside_a_watcher(person: Person, command: tuple[str, ...]) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with watching(person) as watcher:
         until(lambda: found(person, "hoopoe"))
         person.run(*command)

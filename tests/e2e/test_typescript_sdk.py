@@ -87,8 +87,8 @@ def servers(person: Person) -> dict[str, str]:
 
 
 def test_the_types_match_the_operations() -> None:
-    made = ran([sys.executable, str(GENERATOR)], ROOT)
-    assert (SDK / "src" / "operations.ts").read_text("utf-8") == made, "out of date: make sdk"
+    generated = ran([sys.executable, str(GENERATOR)], ROOT)
+    assert (SDK / "src" / "operations.ts").read_text("utf-8") == generated, "out of date: make sdk"
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_the_sdk_has_the_servers_version() -> None:
 @pytest.mark.parametrize("name", TESTS)
 def test_the_sdks_own_tests_pass(name: str, built: Path, person: Person) -> None:
     """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its transports."""
-    said = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
-    tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", said, re.MULTILINE)}
-    assert tallies["pass"] == tallies["tests"] > 0, said
+    output = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
+    tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", output, re.MULTILINE)}
+    assert tallies["pass"] == tallies["tests"] > 0, output
 
 
 def test_the_package_has_only_compiled_files_readme_and_licence(tarball: Path, built: Path) -> None:
@@ -154,8 +154,8 @@ def test_a_program_compiles_against_the_package_and_runs(
     (consumer / "readme.ts").write_text(examples(), "utf-8")
     ran(["npm", "install", "--offline", "--no-save", *NPM, str(tarball)], consumer)
     ran([str(modules / ".bin" / "tsc"), "--typeRoots", str(modules / "@types")], consumer)
-    told = json.loads(ran(["node", "out/main.js"], consumer, servers(person)))
-    assert told == {
+    printed = json.loads(ran(["node", "out/main.js"], consumer, servers(person)))
+    assert printed == {
         "text": "hello", "roles": ["user", "assistant"], "hasTokens": True, "maybe": None, "told": "streamed",
         "sameDocument": True, "titles": ["a"], "hasCount": True, "unknown": "INVALID_PARAMS", "isTyped": True, "generation": 0,
     }  # fmt: skip
@@ -163,6 +163,6 @@ def test_a_program_compiles_against_the_package_and_runs(
 
 def examples() -> str:
     """All examples of the README, as one program."""
-    found = re.findall(r"```ts\n(.*?)```", (SDK / "README.md").read_text("utf-8"), re.DOTALL)
-    assert len(found) >= 7
-    return "\n".join(found)
+    blocks = re.findall(r"```ts\n(.*?)```", (SDK / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) >= 7
+    return "\n".join(blocks)

@@ -21,10 +21,12 @@ COMMANDS = [("search", "heron"), ("list",), ("sync",), ("status",), ("rebuild",)
 
 @pytest.fixture
 def log(person: Person) -> Path:
-    said = Claude()
+    claude = Claude()
     gone = Claude("22222222-2222-4222-8222-222222222222", start=50)
     write(person.claude_log(gone.session), [gone.prompt("a log that is gone"), gone.says("the ruff")])
-    log = write(person.claude_log(said.session), [said.prompt("where does the heron nest"), said.says("by the estuary")])
+    log = write(
+        person.claude_log(claude.session), [claude.prompt("where does the heron nest"), claude.says("by the estuary")]
+    )
     person.run("sync")
     person.claude_log(gone.session).unlink()
     return log
@@ -53,10 +55,10 @@ def test_an_archive_of_the_first_version_is_reported_with_advice(
     person: Person, log: Path, command: tuple[str, ...]
 ) -> None:
     change(person.realm / "archive.db", FIRST_VERSION)
-    said = refusal(person, *command)
-    assert "damaged or unknown schema" in said
-    assert "`recollect doctor`" in said
-    assert "no such table" not in said
+    message = refusal(person, *command)
+    assert "damaged or unknown schema" in message
+    assert "`recollect doctor`" in message
+    assert "no such table" not in message
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def mapped(client: RawMcp, name: str) -> bool:
 
 
 def test_a_server_opens_everything_for_a_search_before_the_first_call(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("where does the hoopoe nest"), claude.says("in the old wall")])
     person.run("sync")
     with person.mcp() as client:
         assert client.request("initialize", HELLO)["result"]["serverInfo"]["name"] == "recollect"
@@ -41,8 +41,8 @@ def test_an_empty_realm_opens_and_creates_nothing(person: Person) -> None:
 
 
 def test_a_failure_to_open_is_left_to_the_first_query(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     person.run("sync")
     for path in person.realm.glob("vectors-*/*"):
         path.write_bytes(b"damaged")
@@ -62,8 +62,8 @@ def engine_threads(client: RawMcp) -> list[str]:
 
 def test_an_idle_server_has_no_thread_that_wakes_up(person: Person) -> None:
     """The engine's own watcher checks a file twice a second while an index is open."""
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("where does the hoopoe nest"), claude.says("in the old wall")])
     person.run("sync")
     with person.mcp() as client:
         client.request("initialize", HELLO)

@@ -42,8 +42,8 @@ def mcp(person: Person) -> Iterator[RawMcp]:
 def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, RawMcp]]:
     """A person with one session, and a process that watches it."""
     person = Person(tmp_path_factory.mktemp("watched"))
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with request.param(person) as client:
         until(lambda: client.call("search_sessions", query="hoopoe").get("data", {}).get("result_count"))
         until(lambda: notices(client, person))
@@ -154,14 +154,14 @@ def test_a_reader_waits_for_an_archive_that_is_being_created(person: Person) -> 
 
 
 def test_watching_gives_the_same_archive_as_one_sync(person: Person) -> None:
-    said = [Claude(f"{number:08d}-0000-4000-8000-000000000000") for number in range(3)]
-    for number, agent in enumerate(said):
+    claudes = [Claude(f"{number:08d}-0000-4000-8000-000000000000") for number in range(3)]
+    for number, agent in enumerate(claudes):
         write(person.claude_log(agent.session, f"-work-{number}"), [agent.prompt("an old hoopoe")])
     with watch(person) as client:
         until(lambda: client.call("search_sessions", query="hoopoe").get("data", {}).get("result_count") == 3)
         until(lambda: notices(client, person))
         for line in range(30):
-            agent = said[line % 3]
+            agent = claudes[line % 3]
             append(person.claude_log(agent.session, f"-work-{line % 3}"), agent.prompt(f"line x{line}x"), agent.says("yes"))
             if line % 7 == 0:
                 until(partial(finds, client, f"x{line}x"))
@@ -181,12 +181,12 @@ def test_watch_ends_cleanly_on_a_signal(person: Person) -> None:
 
 
 def test_watch_prints_what_it_reads_unless_quiet(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with running(person, "watch", stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"Read ")
-    log = person.claude_log(said.session)
+    log = person.claude_log(claude.session)
     with running(person, "watch", "--quiet", stdout=subprocess.PIPE) as process, person.mcp() as client:
         until(lambda: continues(client, log))
         process.send_signal(signal.SIGTERM)
@@ -210,8 +210,8 @@ def test_the_watcher_ends_even_when_its_server_is_killed(person: Person) -> None
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process waits is read from /proc")
 def test_a_second_watcher_takes_over_when_the_first_one_ends(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     person.run("sync")
     with watching(person) as first, running(person, "watch", "--quiet") as second, person.mcp() as client:
         until(lambda: notices(client, person))
@@ -225,8 +225,8 @@ def test_a_second_watcher_takes_over_when_the_first_one_ends(person: Person) -> 
 
 
 def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
-    said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with watching(person) as first, person.mcp(*SYNCING) as client:
         until(lambda: finds(client, "hoopoe"))
         first.kill()
@@ -242,8 +242,8 @@ def continues(client: RawMcp, log: Path) -> bool:
 
 
 def test_a_server_with_no_sync_does_not_sync(person: Person) -> None:
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    claude = Claude()
+    write(person.claude_log(claude.session), [claude.prompt("an old hoopoe")])
     with person.mcp("--no-sync") as client:
         assert not finds(client, "hoopoe")
         assert children_of(client.process.pid) == []
