@@ -32,7 +32,7 @@ from recollect.model import Usage
 from tests.acp_agent import KNOWN, NEW
 from tests.e2e.processes import is_alive, until
 
-GONE_S = 5.0  # seconds within which a cancelled turn must end
+ENDED_WITHIN_S = 5.0  # seconds within which a cancelled turn must end
 SCRIPTED = (sys.executable, str(Path(__file__).parents[1] / "acp_agent.py"))
 ECHO = """
 import acp, asyncio
@@ -67,7 +67,7 @@ def greet():
 """
 
 
-def bare(code: str) -> tuple[str, ...]:
+def agent_without_sdk(code: str) -> tuple[str, ...]:
     """An agent without the SDK, which may write anything."""
     return (sys.executable, "-S", "-E", "-c", BARE + code)
 
@@ -97,7 +97,7 @@ class Turn:
         return list(self.start(*arguments, **more))
 
     def text(self, *arguments: Any, **more: Any) -> str:
-        return said(self.outputs(*arguments, **more))
+        return answer_text(self.outputs(*arguments, **more))
 
     def cancelled(self, outputs: Iterator[Output], when: Callable[[], bool] = lambda: True) -> list[Output]:
         """The outputs of a turn that another thread cancels at some moment. The turn must end within the limit."""
@@ -112,7 +112,7 @@ class Turn:
         thread.start()
         rest = list(outputs)
         thread.join()
-        assert time.monotonic() - began[0] < GONE_S
+        assert time.monotonic() - began[0] < ENDED_WITHIN_S
         return rest
 
 
@@ -125,7 +125,7 @@ def turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Turn]:
     gc.collect()  # a pipe that was left open warns only now
 
 
-def said(outputs: list[Output]) -> str:
+def answer_text(outputs: list[Output]) -> str:
     return "".join(output.text for output in outputs if isinstance(output, AnswerText))
 
 
@@ -176,7 +176,7 @@ def test_a_late_replay_is_not_part_of_the_next_turn(turn: Turn, manner: str, wor
     state = {"acp_session": KNOWN}
     outputs = turn.outputs(f"say {words}", (*SCRIPTED, manner), state=state, history=lambda: history)
     assert [type(output) for output in outputs if not isinstance(output, AnswerText)] == [RunnerState, TurnEnded]
-    assert said(outputs) == words
+    assert answer_text(outputs) == words
 
 
 @pytest.mark.parametrize(("manner", "session"), [("forgetful", KNOWN), ("", "one that is gone")])
@@ -188,9 +188,9 @@ def test_an_agent_that_lost_its_session_gets_the_earlier_messages(turn: Turn, ma
 
     outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=history)
     assert outputs[0] == RunnerState({"acp_session": NEW})
-    assert said(outputs).startswith("Earlier in this conversation:\n\n[...] ")
-    assert said(outputs).endswith("early \n\nAssistant: late\n\nNow:\n\nrepeat")
-    assert len(said(outputs)) < 20_100
+    assert answer_text(outputs).startswith("Earlier in this conversation:\n\n[...] ")
+    assert answer_text(outputs).endswith("early \n\nAssistant: late\n\nNow:\n\nrepeat")
+    assert len(answer_text(outputs)) < 20_100
 
 
 def test_a_short_history_is_sent_completely_and_in_order(turn: Turn) -> None:
@@ -212,7 +212,7 @@ def test_a_short_history_is_sent_completely_and_in_order(turn: Turn) -> None:
 def test_invalid_token_counts_are_ignored(turn: Turn, told: tuple[Any, Any], spent: list[TokenUsage]) -> None:
     usage = {"inputTokens": told[0], "outputTokens": told[1], "totalTokens": told[1]}
     code = f"say(id=greet(), result={{'stopReason': 'end_turn', 'usage': {usage}}})"
-    assert [output for output in turn.outputs(command=bare(code)) if isinstance(output, TokenUsage)] == spent
+    assert [output for output in turn.outputs(command=agent_without_sdk(code)) if isinstance(output, TokenUsage)] == spent
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_an_agent_works_in_its_folder(turn: Turn) -> None:
         'say(id=hear()["id"], result={"protocolVersion": 1}); there = hear()["params"]["cwd"]; sys.exit(os.getcwd() + there)'
     )
     with pytest.raises(AgentFault) as caught:
-        turn.outputs(command=bare(code))
+        turn.outputs(command=agent_without_sdk(code))
     assert caught.value.details["stderr"].strip() == str(turn.folder) * 2
 
 
@@ -276,7 +276,10 @@ def test_an_agent_that_dies_fails_the_turn_after_its_outputs(turn: Turn) -> None
     ("command", "sentence"),
     [
         ((*SCRIPTED, "locked"), "is not logged in: log in with its own program first."),
-        (bare("say(id=hear()['id'], result={'protocolVersion': 2})"), "speaks version 2 of the Agent Client Protocol"),
+        (
+            agent_without_sdk("say(id=hear()['id'], result={'protocolVersion': 2})"),
+            "speaks version 2 of the Agent Client Protocol",
+        ),
         (("no-such-agent",), "There is no program 'no-such-agent'"),
     ],
 )
@@ -309,7 +312,7 @@ def test_a_missing_login_or_program_is_a_provider_error(turn: Turn, command: tup
 )
 def test_an_agent_that_breaks_the_protocol_fails_the_turn(turn: Turn, code: str, sentence: str) -> None:
     with pytest.raises(AgentFault) as caught:
-        turn.outputs(command=bare(f"{code}\nsignal.pause()"))
+        turn.outputs(command=agent_without_sdk(f"{code}\nsignal.pause()"))
     assert str(caught.value) == f"{sys.executable!r} {sentence}"
 
 
@@ -322,32 +325,36 @@ for line in (b"warning: \\xff", b"[1]", b"[" * 100_000, b'{"level": "info"}', b"
 update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
 say(id=prompt, result={"stopReason": "end_turn"})
 """
-    assert turn.outputs(command=bare(code)) == [RunnerState({"acp_session": "s"}), AnswerText("done"), TurnEnded()]
+    assert turn.outputs(command=agent_without_sdk(code)) == [
+        RunnerState({"acp_session": "s"}),
+        AnswerText("done"),
+        TurnEnded(),
+    ]
 
 
 @pytest.mark.parametrize("before", ["", "greet(); "])
 def test_the_last_skipped_line_is_shown_when_the_agent_fails(turn: Turn, before: str) -> None:
     code = f"write(b'Welcome')\n{before}write(b'Loading \\xff')\nwrite(b'')\nos.close(1)"
     with pytest.raises(AgentFault) as caught:
-        turn.outputs(command=bare(f"{code}\nsignal.pause()"))
+        turn.outputs(command=agent_without_sdk(f"{code}\nsignal.pause()"))
     assert caught.value.details["line"] == "Loading \ufffd"
 
 
 def test_an_old_banner_is_not_shown_as_the_reason(turn: Turn) -> None:
     with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn\.$") as caught:
-        turn.outputs(command=bare("write(b'Welcome')\ngreet()\nos._exit(3)"))
+        turn.outputs(command=agent_without_sdk("write(b'Welcome')\ngreet()\nos._exit(3)"))
     assert caught.value.details == {"exit_code": 3, "stderr": ""}
 
 
 def test_an_agent_that_never_answers_times_out(turn: Turn) -> None:
     with pytest.raises(AgentFault, match=r"did not get ready for a prompt within 0.2 s"):
-        turn.outputs(command=bare("signal.pause()"), start_s=0.2)
+        turn.outputs(command=agent_without_sdk("signal.pause()"), start_s=0.2)
 
 
 def test_an_agent_that_dies_before_its_children_counts_as_dead(turn: Turn) -> None:
     code = "greet(); child = subprocess.Popen(['sleep', '1000']); os.mkdir(str(child.pid)); os._exit(4)"
     with pytest.raises(AgentFault, match=r"exited with code 4"):
-        turn.outputs(command=bare(code))
+        turn.outputs(command=agent_without_sdk(code))
     (left,) = turn.folder.iterdir()
     os.kill(int(left.name), signal.SIGKILL)
 
@@ -365,7 +372,7 @@ update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "ha
 say(method="session/update", params={"sessionId": "another", "update": {"sessionUpdate": "agent_message_chunk"}})
 say(id=prompt, result={"stopReason": "end_turn", "usage": {"totalTokens": -1}})
 """
-    outputs = turn.outputs(command=bare(code))
+    outputs = turn.outputs(command=agent_without_sdk(code))
     assert outputs == [RunnerState({"acp_session": "s"}), ToolCall("1", "Dream"), AnswerText("half ?"), TurnEnded()]
 
 
@@ -377,8 +384,8 @@ for number in range(3_000):
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": f"{number} "})
 say(id=prompt, result={"stopReason": "refusal"})
 """
-    outputs = turn.outputs(command=bare(code))
-    assert said(outputs) == "".join(f"{number} " for number in range(3_000))
+    outputs = turn.outputs(command=agent_without_sdk(code))
+    assert answer_text(outputs) == "".join(f"{number} " for number in range(3_000))
     assert outputs[-1] == TurnEnded("refusal")
 
 
@@ -398,7 +405,7 @@ def test_an_agent_that_ignores_a_cancel_is_killed_with_its_children(turn: Turn) 
 
 
 def test_a_turn_can_be_cancelled_before_the_agent_has_initialized(turn: Turn) -> None:
-    outputs = turn.start(command=bare("os.mkdir('ready'); signal.pause()"))
+    outputs = turn.start(command=agent_without_sdk("os.mkdir('ready'); signal.pause()"))
     assert turn.cancelled(outputs, (turn.folder / "ready").exists) == []
     assert len(turn.pids) == 1
 
@@ -410,15 +417,15 @@ def test_a_turn_that_was_cancelled_before_it_began_starts_no_process(turn: Turn)
 
 
 def test_a_cancelled_agent_ends_even_if_its_outputs_are_not_read(turn: Turn) -> None:
-    outputs = turn.start(command=bare("greet(); signal.pause()"))
+    outputs = turn.start(command=agent_without_sdk("greet(); signal.pause()"))
     next(outputs)
     turn.cancel.set()
-    until(lambda: not is_alive(turn.pids[0]), GONE_S)
+    until(lambda: not is_alive(turn.pids[0]), ENDED_WITHIN_S)
     assert list(outputs) == []
 
 
 def test_closing_the_outputs_ends_the_agent(turn: Turn) -> None:
-    outputs = turn.start(command=bare("greet(); signal.pause()"))
+    outputs = turn.start(command=agent_without_sdk("greet(); signal.pause()"))
     next(outputs)
     assert isinstance(outputs, Generator)
     outputs.close()
@@ -434,11 +441,17 @@ for number in range(100):
 update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
 say(id=prompt, result={"stopReason": "end_turn"})
 """
-    assert turn.outputs(command=bare(code)) == [RunnerState({"acp_session": "s"}), AnswerText("done"), TurnEnded()]
+    assert turn.outputs(command=agent_without_sdk(code)) == [
+        RunnerState({"acp_session": "s"}),
+        AnswerText("done"),
+        TurnEnded(),
+    ]
 
 
 def test_an_agent_has_time_to_save_its_session_before_it_ends(turn: Turn) -> None:
-    turn.outputs(command=bare("say(id=greet(), result={'stopReason': 'end_turn'}); sys.stdin.read(); os.mkdir('saved')"))
+    turn.outputs(
+        command=agent_without_sdk("say(id=greet(), result={'stopReason': 'end_turn'}); sys.stdin.read(); os.mkdir('saved')")
+    )
     assert (turn.folder / "saved").exists()
 
 
@@ -446,9 +459,9 @@ def test_no_pipe_and_no_thread_is_left_open(turn: Turn) -> None:
     def held() -> tuple[int, int]:
         return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
-    turn.text(command=bare("say(id=greet(), result={'stopReason': 'end_turn'})"))
+    turn.text(command=agent_without_sdk("say(id=greet(), result={'stopReason': 'end_turn'})"))
     before = held()
-    turn.text(command=bare("say(id=greet(), result={'stopReason': 'end_turn'})"))
+    turn.text(command=agent_without_sdk("say(id=greet(), result={'stopReason': 'end_turn'})"))
     assert held() == before
 
 

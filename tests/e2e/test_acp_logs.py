@@ -51,25 +51,25 @@ class Runs:
         traced = self.person.json("trace", "search", word)["data"]["matches"]
         observed = self.person.json("observations", word)
         return {
-            "search": {plain(row["session"]["id"]) for row in hits},
-            "trace": {plain(row["session_id"]) for row in traced},
-            "memory": {plain(row["session"]) for row in observed},
+            "search": {session_hex(row["session"]["id"]) for row in hits},
+            "trace": {session_hex(row["session_id"]) for row in traced},
+            "memory": {session_hex(row["session"]) for row in observed},
         }
 
     def is_shown(self, word: str, found: dict[str, set[str]]) -> bool:
         return self.shown(word) == found
 
     def opened(self, session: str) -> Any:
-        return self.person.json("open", f"session:{plain(session)}")["data"]
+        return self.person.json("open", f"session:{session_hex(session)}")["data"]
 
     def everywhere(self, session: str, *words: str) -> None:
         """Wait until every kind of search finds each word in this session and in no other."""
-        once = {way: {plain(session)} for way in ("search", "trace", "memory")}
+        once = {way: {session_hex(session)} for way in ("search", "trace", "memory")}
         for word in words:
             until(partial(self.is_shown, word, once))
 
 
-def plain(session: str) -> str:
+def session_hex(session: str) -> str:
     return session.removeprefix("session:").replace("-", "")
 
 
@@ -108,11 +108,11 @@ def test_our_session_leads_to_what_only_the_log_has(runs: Runs, manner: str) -> 
     (log,) = runs.opened(session)["traversal"]["child_session_ids"]
     opened = runs.opened(log)
     assert opened["session"]["source"] == "claude-code"
-    assert plain(opened["traversal"]["parent_session_id"]) == plain(session)
-    assert runs.person.json("session", "show", str(uuid.UUID(plain(log))))["usage"]["output_tokens"] == 2 * 77
+    assert session_hex(opened["traversal"]["parent_session_id"]) == session_hex(session)
+    assert runs.person.json("session", "show", str(uuid.UUID(session_hex(log))))["usage"]["output_tokens"] == 2 * 77
     (sub_agent,) = opened["traversal"]["child_session_ids"]
     assert runs.opened(sub_agent)["session"]["title"] == "Count the otters."
-    assert runs.shown("otters")["search"] == {plain(sub_agent)}
+    assert runs.shown("otters")["search"] == {session_hex(sub_agent)}
 
 
 @pytest.mark.parametrize("arguments", [("rebuild",), ("rebuild", "--logs"), ("sync",)])
@@ -132,7 +132,7 @@ def test_a_log_that_continues_in_the_agents_own_program_is_listed(runs: Runs) ->
     claude = Claude(runs.log().stem, str(runs.folder), start=3_600)  # another day
     append(runs.log(), claude.prompt("Where does the heron sleep?"), claude.says("In the reeds."))
     runs.person.run("sync")
-    assert runs.shown("kingfisher")["search"] == {plain(session)}
+    assert runs.shown("kingfisher")["search"] == {session_hex(session)}
     assert runs.listed() == ["claude-code", "claude-code", "recollect"]
     (found,) = runs.shown("reeds")["search"]
     assert runs.opened(found)["session"]["source"] == "claude-code"
@@ -141,7 +141,7 @@ def test_a_log_that_continues_in_the_agents_own_program_is_listed(runs: Runs) ->
 def test_a_crashed_turn_is_found_in_the_log(runs: Runs) -> None:
     runs.start("crash", check=False)
     runs.person.run("sync")
-    (found,) = {plain(row["session"]["id"]) for row in runs.person.json("search", "weir")["data"]["results"]}
+    (found,) = {session_hex(row["session"]["id"]) for row in runs.person.json("search", "weir")["data"]["results"]}
     assert runs.opened(found)["session"]["source"] == "claude-code"
 
 

@@ -133,7 +133,7 @@ def test_an_agent_that_ignores_everything_is_killed_with_its_children(server: Ht
         ("x", ["/no/such/agent"], 502, "PROVIDER_ERROR"),
         ("x", ["cat"], 500, "AGENT_ERROR"),
     ],
-    ids=["refuses", "dies", "is not logged in", "is not there", "is no agent"],
+    ids=["refuses", "dies", "is not logged in", "does not exist", "is not an agent"],
 )
 def test_a_session_continues_after_its_agent_failed(
     server: HttpServer, prompt: str, command: list[str], status: int, code: str

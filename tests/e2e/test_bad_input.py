@@ -258,10 +258,10 @@ NOT_LINES = {
     "half a record": b'{"type": "user", "message": {"role": ',
     "another value": b'"just a string"',
     "a number": b"12345678901234567890123",
-    "nested beyond reason": b'{"type": "user", "message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "an unclosed nest": b'{"type":' * 100_000,
-    "a number beyond reason": b'{"type": "user", "timestamp": 1' + b"0" * 5_000 + b"}",
-    "a record that is no object": b"[1, 2, 3]",
+    "nested too deeply": b'{"type": "user", "message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "unclosed brackets": b'{"type":' * 100_000,
+    "a number too large": b'{"type": "user", "timestamp": 1' + b"0" * 5_000 + b"}",
+    "a record that is not an object": b"[1, 2, 3]",
     "a byte order mark": b"\xef\xbb\xbf",
 }
 
@@ -467,7 +467,7 @@ def test_a_file_size_limit_is_reported_and_loses_no_stored_event(person: Person)
 
 
 @pytest.fixture
-def filled(person: Person) -> Person:
+def person_with_large_archive(person: Person) -> Person:
     """A person with an archive of many pages."""
     fill(person)
     claude = Claude()
@@ -491,9 +491,9 @@ DAMAGES = {
 
 
 @pytest.fixture(params=DAMAGES)
-def damaged(request: pytest.FixtureRequest, filled: Person) -> Person:
-    DAMAGES[request.param](archive_path(filled.realm))
-    return filled
+def damaged(request: pytest.FixtureRequest, person_with_large_archive: Person) -> Person:
+    DAMAGES[request.param](archive_path(person_with_large_archive.realm))
+    return person_with_large_archive
 
 
 def test_every_reading_command_reports_a_damaged_archive(damaged: Person) -> None:
@@ -527,42 +527,44 @@ def test_doctor_reports_a_damaged_archive_and_repairs_it(damaged: Person) -> Non
     assert archived(damaged) == undisturbed(damaged)
 
 
-def test_a_repair_sets_the_damaged_archive_aside(filled: Person) -> None:
-    DAMAGES["header overwritten"](archive_path(filled.realm))
-    damage = archive_path(filled.realm).read_bytes()
-    filled.run("doctor", "--repair")
-    (aside,) = filled.realm.glob("archive.damaged-*.db")
+def test_a_repair_sets_the_damaged_archive_aside(person_with_large_archive: Person) -> None:
+    DAMAGES["header overwritten"](archive_path(person_with_large_archive.realm))
+    damage = archive_path(person_with_large_archive.realm).read_bytes()
+    person_with_large_archive.run("doctor", "--repair")
+    (aside,) = person_with_large_archive.realm.glob("archive.damaged-*.db")
     assert aside.read_bytes() == damage
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
 
 
-def test_a_repair_keeps_sessions_whose_logs_are_gone(filled: Person) -> None:
+def test_a_repair_keeps_sessions_whose_logs_are_gone(person_with_large_archive: Person) -> None:
     """The agent deleted the log, and the damage is in another part of the archive: the session must survive."""
-    filled.claude_log("00000001-0000-4000-8000-000000000000").unlink()
-    size = archive_path(filled.realm).stat().st_size
-    overwrite(archive_path(filled.realm), size - 65_536, size - 32_768)
-    assert filled.run("doctor", check=False).returncode == 1
-    filled.run("doctor", "--repair", check=False)
-    assert finds_everything(filled)
+    person_with_large_archive.claude_log("00000001-0000-4000-8000-000000000000").unlink()
+    size = archive_path(person_with_large_archive.realm).stat().st_size
+    overwrite(archive_path(person_with_large_archive.realm), size - 65_536, size - 32_768)
+    assert person_with_large_archive.run("doctor", check=False).returncode == 1
+    person_with_large_archive.run("doctor", "--repair", check=False)
+    assert finds_everything(person_with_large_archive)
 
 
-def test_a_deleted_archive_is_rebuilt_from_the_logs(filled: Person) -> None:
-    for file in filled.realm.glob("archive.db*"):
+def test_a_deleted_archive_is_rebuilt_from_the_logs(person_with_large_archive: Person) -> None:
+    for file in person_with_large_archive.realm.glob("archive.db*"):
         file.unlink()
-    filled.run("sync")
-    assert archived(filled) == undisturbed(filled)
-    assert finds_everything(filled)
-    assert filled.json("status")["index"]["documents"] == sum(session.event_count for session in sessions(filled))
+    person_with_large_archive.run("sync")
+    assert archived(person_with_large_archive) == undisturbed(person_with_large_archive)
+    assert finds_everything(person_with_large_archive)
+    assert person_with_large_archive.json("status")["index"]["documents"] == sum(
+        session.event_count for session in sessions(person_with_large_archive)
+    )
 
 
-def test_the_index_of_a_deleted_archive_is_not_used(filled: Person) -> None:
+def test_the_index_of_a_deleted_archive_is_not_used(person_with_large_archive: Person) -> None:
     """Some logs are gone, so the new archive uses the old one's keys for other events."""
-    for file in filled.realm.glob("archive.db*"):
+    for file in person_with_large_archive.realm.glob("archive.db*"):
         file.unlink()
     for word in (1, 2, 3):
-        filled.claude_log(f"{word:08d}-0000-4000-8000-000000000000").unlink()
-    filled.run("sync")
-    assert [len(found(filled, word)) for word in WORDS] == [0, 0, 0, 2, 2, 2, 2, 2]
+        person_with_large_archive.claude_log(f"{word:08d}-0000-4000-8000-000000000000").unlink()
+    person_with_large_archive.run("sync")
+    assert [len(found(person_with_large_archive, word)) for word in WORDS] == [0, 0, 0, 2, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("how", ["deleted and synced", "damaged and mended"])
@@ -623,7 +625,7 @@ def index_damaged(request: pytest.FixtureRequest, person: Person) -> Person:
     return person
 
 
-for_some = pytest.mark.parametrize("index_damaged", ["outdated", "segments overwritten"], indirect=True)
+for_index_damages = pytest.mark.parametrize("index_damaged", ["outdated", "segments overwritten"], indirect=True)
 
 
 def test_search_says_that_the_index_is_being_rebuilt_and_then_finds_everything(index_damaged: Person) -> None:
@@ -642,7 +644,7 @@ def is_complete(client: RawMcp) -> bool:
     return not envelope["warnings"]
 
 
-@for_some
+@for_index_damages
 def test_the_command_line_waits_for_the_index_and_finds_everything(index_damaged: Person) -> None:
     assert index_damaged.json("search", WORDS[0])["data"]["result_count"] == 2
 
@@ -655,7 +657,7 @@ def test_a_sync_repairs_a_damaged_index(index_damaged: Person) -> None:
     assert len(found(index_damaged, "something")) == 1
 
 
-@for_some
+@for_index_damages
 def test_doctor_reports_a_damaged_index_and_repairs_it(index_damaged: Person) -> None:
     named = index_damaged.run("doctor", check=False)
     sentences(named)

@@ -136,12 +136,12 @@ sys.stdin.read()
 # ---- whose an event is
 
 
-def told(kind: str, sequence: int = 1, **more: Any) -> SessionEvent:
+def session_event(kind: str, sequence: int = 1, **more: Any) -> SessionEvent:
     return event_of(json.dumps({"session_id": "s", "type": kind, "sequence": sequence, **more}).encode())
 
 
-BEGIN, MIDDLE = told("turn_started", 1, turn=1), told("text_delta", 2, delta="x")
-END, CUT = told("turn_failed", 3, message="m"), StreamTruncated(session_id="s", dropped=2)
+BEGIN, MIDDLE = session_event("turn_started", 1, turn=1), session_event("text_delta", 2, delta="x")
+END, CUT = session_event("turn_failed", 3, message="m"), StreamTruncated(session_id="s", dropped=2)
 
 
 def test_events_go_to_the_turn_that_requested_them() -> None:
@@ -217,7 +217,7 @@ EVENTS = (
 )  # fmt: skip
 
 
-def crumbs(content: bytes) -> list[bytes]:
+def single_bytes(content: bytes) -> list[bytes]:
     return [bytes([byte]) for byte in content]
 
 
@@ -228,10 +228,10 @@ CONTENT = json.dumps(CONFIG).encode()
     "answer",
     [
         CONFIGURED,
-        crumbs(CONFIGURED),
+        single_bytes(CONFIGURED),
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + CONFIGURED,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n" + chunked(CONTENT[:1], CONTENT[1:50], CONTENT[50:]),
-        crumbs(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunked(CONTENT)),
+        single_bytes(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunked(CONTENT)),
         [b"HTTP/1.0 200 OK\r\n\r\n" + CONTENT],
         [b"HTTP/1.1 200\r\nConnection: close\r\n\r\n" + CONTENT],
     ],
@@ -272,7 +272,7 @@ def test_events_are_read_in_any_chunks() -> None:
     whole = SSE + b"\r\n" + EVENTS
     pieces = [EVENTS[at : at + 7] for at in range(0, len(EVENTS), 7)]
     by_chunks = SSE + b"transfer-encoding: chunked\r\n\r\n" + chunked(*pieces)
-    for answer in ([whole], crumbs(whole), by_chunks):
+    for answer in ([whole], single_bytes(whole), by_chunks):
         with Requests(HEALTH, answer).client() as client:
             turn = client.session("s").stream("x")
             received = list(turn)

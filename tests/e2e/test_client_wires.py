@@ -59,7 +59,7 @@ def opened(request: pytest.FixtureRequest, place: RunningServer) -> Callable[[],
     return lambda: place.open_client(*request.param)
 
 
-async def said(stream: Any) -> str:
+async def first_text(stream: Any) -> str:
     """The first text of a turn."""
     async for event in stream:
         if isinstance(event, TextDelta):
@@ -78,7 +78,7 @@ def test_killing_the_server_fails_all_running_calls(wire: str, manner: str, tmp_
             server = await _pid(client, place)
             streamed, awaited = [await client.create_deferred_session(command=HANGS) for _ in range(2)]
             turn = streamed.stream("x")
-            agents = [int(await said(turn))]
+            agents = [int(await first_text(turn))]
             note = tmp_path / "agent"
             waiting = asyncio.ensure_future(
                 awaited.start_turn("x", command=["sh", "-c", f"echo $$ > {note}; exec sleep 1000"])
@@ -243,10 +243,10 @@ def test_a_server_that_does_not_end_is_killed(tmp_path: Path) -> None:
     """First by a signal that it can handle, then by SIGKILL."""
     stubborn = "import signal, sys, time; {}print(flush=True)\nwhile True: time.sleep(1000)"
     for ignoring, ended in (("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN); ", -signal.SIGKILL)):
-        asyncio.run(_made_to_leave([sys.executable, "-c", stubborn.format(ignoring)], ended))
+        asyncio.run(_assert_killed_by([sys.executable, "-c", stubborn.format(ignoring)], ended))
 
 
-async def _made_to_leave(command: list[str], ended: int) -> None:
+async def _assert_killed_by(command: list[str], ended: int) -> None:
     child = await ChildConnection.start(SpawnOptions(command=command, exit_timeout_s=0.05))
     lines = child.lines()
     assert await anext(lines) == b""
@@ -341,7 +341,7 @@ def test_a_turn_right_after_an_interrupt_gets_only_its_own_events(opened: Callab
             session = await client.create_deferred_session()
             for _ in range(10):
                 hanging = session.stream("x", command=HANGS)
-                await said(hanging)
+                await first_text(hanging)
                 await session.interrupt()
                 turn = session.stream("on", command=CAT)
                 assert [event.type async for event in turn] == ["turn_started", "text_delta", "turn_completed"]

@@ -50,20 +50,20 @@ def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
     agents.person.run("sync")
     chance = random.Random(20)
     agents.write(24_000)
-    killed = [is_killed_at_work(agents.person, chance.uniform(0.2, 1.5)) for _ in range(2)]
+    killed = [kill_during_sync(agents.person, chance.uniform(0.2, 1.5)) for _ in range(2)]
     with running(agents.person, "sync") as process:
         until(lambda: sessions(agents.person))  # its first commit of several; here it is killed
         killed.append(process.poll() is None)
     agents.person.run("sync")
     while len(killed) < 25:
         agents.write(300)
-        killed.append(is_killed_at_work(agents.person, chance.uniform(0, 0.12)))
+        killed.append(kill_during_sync(agents.person, chance.uniform(0, 0.12)))
     assert sum(killed) >= 4, "the kills must find the writer at work"
     agents.person.run("sync")
     return agents
 
 
-def is_killed_at_work(person: Person, seconds: float) -> bool:
+def kill_during_sync(person: Person, seconds: float) -> bool:
     """Kill a sync some time after it became the writer. Returns whether it had not ended before."""
     with running(person, "sync") as process:
         until(lambda: is_writer(process, person) or process.poll() is not None)
@@ -135,7 +135,7 @@ def test_checking_for_a_writer_never_blocks_a_writer(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]]:
+def syncing(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]]:
     """A person whose first long sync is running."""
     Agents(person).write(12_000)
     with running(person, "sync") as process:
@@ -144,8 +144,8 @@ def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]
         assert process.wait() == 0
 
 
-def test_readers_can_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
-    person, process = at_work
+def test_readers_can_read_while_a_sync_writes(syncing: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
+    person, process = syncing
     window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
     answered = 0
     with person.mcp() as client:

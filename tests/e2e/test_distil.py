@@ -28,7 +28,7 @@ ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"
 
 
-def talk(log: Claude, *topics: str) -> list[dict[str, Any]]:
+def exchanges(log: Claude, *topics: str) -> list[dict[str, Any]]:
     """A question and an answer about each topic, with a file that is read."""
     lines = []
     for number, topic in enumerate(topics):
@@ -60,7 +60,7 @@ def remembered(person: Person) -> list[ObservationRow]:
         return sorted(opened.newest(ObservationFilters(), 1_000), key=lambda row: row.key)
 
 
-def told(person: Person) -> list[tuple[Any, ...]]:
+def observation_values(person: Person) -> list[tuple[Any, ...]]:
     """All observations, without their keys."""
     rows = remembered(person)
     return sorted((row.id, row.turn, row.type, row.title, row.narrative, tuple(row.facts)) for row in rows)
@@ -75,21 +75,21 @@ def vectors(person: Person, of: str = "events") -> set[int]:
     return {int(one) for one, sort in zip(key, kind, strict=True) if sort != 255}
 
 
-def spoken(person: Person) -> set[int]:
+def embedded_event_keys(person: Person) -> set[int]:
     return {event.key for event in events(person) if event.kind in ("user_input", "assistant_response", "tool_response")}
 
 
 def test_a_small_sync_leaves_nothing_to_distil(person: Person) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser", "uploader"))
     person.run("sync")
     assert is_up_to_date(person.realm, person.settings())
     assert len({row.turn for row in remembered(person)}) == 2
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
 
 
 def test_a_second_pass_reads_no_turn_and_writes_nothing(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser"))
     person.sync()
     all_done(person)
     before = remembered(person)
@@ -114,19 +114,19 @@ def turns_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_only_changed_turns_are_distilled_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Claude(ONE)
-    path = write(person.claude_log(ONE), talk(log, "parser", "uploader"))
+    path = write(person.claude_log(ONE), exchanges(log, "parser", "uploader"))
     person.sync()
     all_done(person)
     before = {row.turn: row for row in remembered(person)}
     looked = turns_looked_at(monkeypatch)
-    append(path, *talk(log, "renderer"))
+    append(path, *exchanges(log, "renderer"))
     person.sync()
     all_done(person)
     after = {row.turn: row for row in remembered(person)}
     assert looked == [3]
     assert (after[1], after[2]) == (before[1], before[2])
     assert 3 in after
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
 
 
 def test_a_turn_is_distilled_only_after_it_has_ended(person: Person) -> None:
@@ -143,7 +143,7 @@ def test_a_turn_is_distilled_only_after_it_has_ended(person: Person) -> None:
 
 def test_distilling_in_steps_or_at_once_gives_the_same_memory(person: Person, tmp_path: Path) -> None:
     log = Claude(ONE)
-    lines = talk(log, "parser", "uploader", "renderer", "scheduler")
+    lines = exchanges(log, "parser", "uploader", "renderer", "scheduler")
     path = write(person.claude_log(ONE), [])
     for line in lines:
         append(path, line)
@@ -153,29 +153,29 @@ def test_distilling_in_steps_or_at_once_gives_the_same_memory(person: Person, tm
     write(whole.claude_log(ONE), lines)
     whole.sync()
     all_done(whole)
-    assert told(person) == told(whole)
+    assert observation_values(person) == observation_values(whole)
     assert len(vectors(person)) == len(vectors(whole))
 
 
 def test_observations_of_removed_events_are_deleted(person: Person) -> None:
-    path = write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
-    write(person.claude_log(TWO), talk(Claude(TWO, start=500), "renderer"))
+    path = write(person.claude_log(ONE), exchanges(Claude(ONE), "parser", "uploader"))
+    write(person.claude_log(TWO), exchanges(Claude(TWO, start=500), "renderer"))
     person.sync()
     all_done(person)
-    write(path, talk(Claude(ONE, start=1_000), "compiler"))
+    write(path, exchanges(Claude(ONE, start=1_000), "compiler"))
     person.sync()
     all_done(person)
     titles = " ".join(row.title + row.narrative for row in remembered(person))
     assert "compiler" in titles and "renderer" in titles
     assert "parser" not in titles and "uploader" not in titles
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
 
 
 def test_new_rules_distil_every_turn_again_and_keep_equal_observations(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser", "uploader"))
     person.sync()
     all_done(person)
     before = remembered(person)
@@ -188,7 +188,7 @@ def test_new_rules_distil_every_turn_again_and_keep_equal_observations(
 
 
 def test_another_model_computes_new_vectors_and_none_computes_none(person: Person) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser"))
     person.sync()
     none = EmbeddingSettings(model="none")
     all_done(person, embedding=none)
@@ -196,12 +196,12 @@ def test_another_model_computes_new_vectors_and_none_computes_none(person: Perso
     assert not list(person.realm.glob("vectors-*"))
     assert not is_up_to_date(person.realm, person.settings())
     all_done(person)
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
 
 
 @pytest.mark.parametrize("of", ["events", "observations"])
 def test_lost_vectors_are_computed_again(person: Person, of: str) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser"))
     person.sync()
     all_done(person)
     before = vectors(person, of)
@@ -214,7 +214,7 @@ def test_lost_vectors_are_computed_again(person: Person, of: str) -> None:
 def test_distilling_continues_after_a_kill_at_any_moment(person: Person, tmp_path: Path) -> None:
     """A process that is killed with -9 at every tenth step."""
     topics = [f"module{number}" for number in range(120)]
-    write(person.claude_log(ONE), talk(Claude(ONE), *topics))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), *topics))
     person.sync()
     code = (
         "import os, signal, sys\n"
@@ -234,16 +234,16 @@ def test_distilling_continues_after_a_kill_at_any_moment(person: Person, tmp_pat
             break
     assert ends[0] == -signal.SIGKILL and ends[-1] == 0
     whole = Person(tmp_path / "whole")
-    write(whole.claude_log(ONE), talk(Claude(ONE), *topics))
+    write(whole.claude_log(ONE), exchanges(Claude(ONE), *topics))
     whole.sync()
     all_done(whole)
-    assert told(person) == told(whole)
-    assert vectors(person) == spoken(person)
+    assert observation_values(person) == observation_values(whole)
+    assert vectors(person) == embedded_event_keys(person)
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
 
 
 def test_reading_and_searching_never_wait_for_distilling(person: Person) -> None:
-    write(person.claude_log(ONE), talk(Claude(ONE), "parser"))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), "parser"))
     with exclusive(person.realm, DISTILLING):  # another process distils, and never ends
         person.run("sync")
         assert found(person, "parser")
@@ -255,24 +255,24 @@ def test_reading_and_searching_never_wait_for_distilling(person: Person) -> None
 
 def test_a_watcher_distils_what_it_reads(person: Person) -> None:
     log = Claude(ONE)
-    path = write(person.claude_log(ONE), talk(log, "parser"))
+    path = write(person.claude_log(ONE), exchanges(log, "parser"))
     with watching(person):
         until(lambda: (person.realm / "memory.db").exists() and is_up_to_date(person.realm, person.settings()))
         assert len(remembered(person)) == 1
-        append(path, *talk(log, "uploader"))
+        append(path, *exchanges(log, "uploader"))
         until(lambda: len(remembered(person)) == 2)
         until(lambda: is_up_to_date(person.realm, person.settings()))
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
 
 
 def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
     """The command does not wait for a long distil; a background process does it."""
     prelude = "import recollect.realms.background as b; b.SHORT_S = b.SHARE = 0.0"
-    write(person.claude_log(ONE), talk(Claude(ONE), *(f"module{number}" for number in range(60))))
+    write(person.claude_log(ONE), exchanges(Claude(ONE), *(f"module{number}" for number in range(60))))
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
     subprocess.run([sys.executable, "-c", code, "sync"], env=person.env, check=True, capture_output=True)
     until(lambda: (person.realm / "memory.db").exists() and is_up_to_date(person.realm, person.settings()))
-    assert vectors(person) == spoken(person)
+    assert vectors(person) == embedded_event_keys(person)
 
 
 def test_distilling_in_the_background_has_low_priority(person: Person) -> None:

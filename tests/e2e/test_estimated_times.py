@@ -17,7 +17,7 @@ from tests.old_schemas import ARCHIVE_6, MEMORY_2
 
 DAY = 1_700_000_000  # seconds: 2023-11-14, long enough ago to be shown as a date
 EARLIER = DAY - 86_400
-SAID = "We decided to keep the tern log in one file because two files drift apart."
+TEXTS = "We decided to keep the tern log in one file because two files drift apart."
 BEFORE_MEMORY = f"""
 {MEMORY_2}
 UPDATE looked SET mark = mark - 1;
@@ -42,7 +42,7 @@ def kimi(person: Person, folder: Path) -> Path:
         {"role": "user", "content": "Where do we write the terns down?"},
         {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "id": "r1", "function": function}]},
         {"role": "tool", "content": "terns: 12", "tool_call_id": "r1"},
-        {"role": "assistant", "content": SAID},
+        {"role": "assistant", "content": TEXTS},
     ]
     return write(log, lines)
 
@@ -150,7 +150,7 @@ def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
     log = kimi(person, folder)
     os.utime(log, (EARLIER, EARLIER))
     person.run("sync")
-    append(log, {"role": "user", "content": "And the curlews?"}, {"role": "assistant", "content": SAID})
+    append(log, {"role": "user", "content": "And the curlews?"}, {"role": "assistant", "content": TEXTS})
     os.utime(log, (DAY, DAY))
     claude = Claude(cwd=str(folder))
     write(person.claude_log(claude.session), [claude.prompt("Where do the gulls nest?"), claude.says("On the roof.")])

@@ -335,7 +335,7 @@ def test_the_workspace_roots_of_cursor_name_the_project(person: Person, folder: 
 # ---- never a failure of the host
 
 
-BAD = {
+BAD_INPUTS = {
     "nothing": "", "no JSON": "{nope", "cut off": '{"cwd": "/wo', "no object": "[1, 2]", "a word": "hello", "deep": "[" * 50_000,
     "empty": "{}", "other types": '{"cwd": 7, "transcript_path": {"a": 1}, "workspace_roots": "x", "session_id": null}',
     "odd paths": '{"cwd": "\\u0000/\\ud800", "transcript_path": "--help"}', "a long name": json.dumps({"cwd": "/" + "a" * 40_000}),
@@ -344,10 +344,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", BAD_INPUTS)
 def test_no_input_of_a_host_makes_a_hook_fail(person: Person, tmp_path: Path, event: str, name: str) -> None:
     person.env["RECOLLECT_HOME"] = str(tmp_path / "none" / "yet")
-    done = call(person, event, BAD[name], check=False, cwd=tmp_path)
+    done = call(person, event, BAD_INPUTS[name], check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert len(done.stderr.splitlines()) <= 1
 
@@ -492,7 +492,7 @@ def test_hooks_parse_json_like_the_standard_library(text: str) -> None:
 # ---- files for agents
 
 
-def front(text: str) -> tuple[dict[str, str], str]:
+def front_matter(text: str) -> tuple[dict[str, str], str]:
     """The front matter of a Markdown file, and its body."""
     _, head, body = re.split(r"^---\n", text, maxsplit=2, flags=re.MULTILINE)
     fields = dict(line.split(": ", 1) for line in head.splitlines())
@@ -505,7 +505,7 @@ MARKDOWN = ["search-conversation.md", "gemini/search-conversation.md", "skills/r
 
 @pytest.mark.parametrize("name", MARKDOWN)
 def test_the_files_for_agents_name_only_tools_that_exist(name: str) -> None:
-    fields, body = front((AGENTS / name).read_text("utf-8"))
+    fields, body = front_matter((AGENTS / name).read_text("utf-8"))
     assert fields["description"]
     named = set(re.findall(r"mcp_{1,2}recollect_{1,2}(\w+)", fields.get("tools", "")))
     assert named or "tools" not in fields
@@ -514,8 +514,8 @@ def test_the_files_for_agents_name_only_tools_that_exist(name: str) -> None:
 
 
 def test_the_search_agent_is_the_same_for_every_host() -> None:
-    claude, body = front((AGENTS / "search-conversation.md").read_text("utf-8"))
-    gemini, other = front((AGENTS / "gemini/search-conversation.md").read_text("utf-8"))
+    claude, body = front_matter((AGENTS / "search-conversation.md").read_text("utf-8"))
+    gemini, other = front_matter((AGENTS / "gemini/search-conversation.md").read_text("utf-8"))
     codex = tomllib.loads((AGENTS / "codex/search-conversation.toml").read_text("utf-8"))
     assert body.strip() == other.strip() == codex["developer_instructions"].strip()
     assert claude["description"] == gemini["description"] == codex["description"]
@@ -524,7 +524,7 @@ def test_the_search_agent_is_the_same_for_every_host() -> None:
 
 
 def test_the_recall_command_is_the_same_for_every_host() -> None:
-    fields, body = front((AGENTS / "commands/recall.md").read_text("utf-8"))
+    fields, body = front_matter((AGENTS / "commands/recall.md").read_text("utf-8"))
     gemini = tomllib.loads((AGENTS / "gemini/recall.toml").read_text("utf-8"))
     assert gemini["description"] == fields["description"]
     assert gemini["prompt"].strip() == body.strip().replace("$ARGUMENTS", "{{args}}")

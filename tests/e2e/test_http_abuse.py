@@ -164,7 +164,7 @@ NESTED = 900  # deep enough to break recursive code, but not too deep for the pa
 BODIES = {
     "nothing": b"",
     "blanks": b" \r\n\t",
-    "no JSON": b"{",
+    "not JSON": b"{",
     "two values": b"{}{}",
     "a comment": b"{/* */}",
     "a byte order mark": b"\xef\xbb\xbf{}",
@@ -174,9 +174,9 @@ BODIES = {
     "not a number": b'{"limit": NaN, "prompt": NaN}',
     "infinite": b'{"limit": 1e999, "prompt": -1e999}',
     "huge": b'{"limit": ' + b"9" * 10_000 + b"}",
-    "half a pair": b'{"prompt": "\\ud800", "labels": {"\\udfff": "\\ud800"}}',
+    "half of a surrogate pair": b'{"prompt": "\\ud800", "labels": {"\\udfff": "\\ud800"}}',
     "a NUL": b'{"prompt": "a\\u0000b", "initial_turn": "deferred", "labels": {"\\u0000": "\\u0000"}}',
-    "a NUL as such": b'{"prompt": "\x00"}',
+    "a raw NUL": b'{"prompt": "\x00"}',
     "a list": b"[]",
     "a text": b'"x"',
     "null": b"null",
@@ -188,7 +188,7 @@ BODIES = {
     + b"[" * NESTED
     + b"]" * NESTED
     + b"}}}",
-    "keys of the language": b'{"__proto__": {}, "constructor": {}, "__class__": {}}',
+    "keys with a meaning in Python or JavaScript": b'{"__proto__": {}, "constructor": {}, "__class__": {}}',
     "the same twice": b'{"prompt": "a", "prompt": 5}',
     "no id": b'{"jsonrpc": "2.0", "id": [1], "method": "ping"}',
     "an answer": b'{"jsonrpc": "2.0", "id": 1, "method": 5, "result": {}}',
@@ -248,8 +248,8 @@ def test_no_tool_reads_a_file_that_is_not_a_log(server: HttpServer, person: Pers
 HEADERS = {
     "bytes": [b"\x00" * 1_000],
     "another protocol": [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 500],
-    "the next HTTP": [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
-    "a version of nobody": [b"GET /health HTTP/9.9.9\r\nHost: localhost\r\n\r\n"],
+    "HTTP/2": [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    "an unknown version": [b"GET /health HTTP/9.9.9\r\nHost: localhost\r\n\r\n"],
     "no version": [b"GET /health\r\n\r\n"],
     "a long line": [b"GET /" + b"a" * MB + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     "a long header": [b"GET /health HTTP/1.1\r\nHost: localhost\r\nx: " + b"a" * MB + b"\r\n\r\n"],
@@ -262,11 +262,13 @@ HEADERS = {
     "no name": [b"GET /health HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n"],
     "no colon": [b"GET /health HTTP/1.1\r\nHost: localhost\r\nx\r\n\r\n"],
     "two lengths": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x"],
-    "a length below nothing": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n{}"],
-    "a length that is no number": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0x2\r\n\r\n{}"],
+    "a negative length": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n{}"],
+    "a length that is not a number": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0x2\r\n\r\n{}"],
     "an endless length": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + b"9" * 100 + b"\r\n\r\n{}"],
-    "chunks of nobody": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"],
-    "coded twice": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
+    "invalid chunks": [b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"],
+    "two transfer codings": [
+        b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
+    ],
 }
 
 

@@ -230,23 +230,23 @@ def test_no_response_can_be_read_by_another_site(server: HttpServer) -> None:
 # ---- programs are run for this machine only
 
 
-def asked(server: HttpServer, method: str, path: str, body: Any, **headers: str) -> tuple[int, Any]:
+def post_json_of(server: HttpServer, method: str, path: str, body: Any, **headers: str) -> tuple[int, Any]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     status, content = status_of(server, method, path, {**BEARER, **named}, body)
     return status, json.loads(content)
 
 
-STRANGERS = [{"host": ELSEWHERE}, {"host": "192.0.2.1"}, {"x_forwarded_for": "127.0.0.1"}, {"forwarded": "for=192.0.2.60"},
+FOREIGN_HEADERS = [{"host": ELSEWHERE}, {"host": "192.0.2.1"}, {"x_forwarded_for": "127.0.0.1"}, {"forwarded": "for=192.0.2.60"},
              {"via": "1.1 proxy"}, {"x_real_ip": "127.0.0.1"}]  # fmt: skip
 
 
-@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda given: next(iter(given.items())))
+@pytest.mark.parametrize("stranger", FOREIGN_HEADERS, ids=lambda given: next(iter(given.items())))
 def test_callers_on_other_machines_cannot_name_a_program(
     public: HttpServer, tmp_path: Path, stranger: dict[str, str]
 ) -> None:
     left = tmp_path / "left"
     command = ["touch", str(left)]
-    session = asked(public, "POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
+    session = post_json_of(public, "POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
     turn = {"prompt": "x", "command": command}
     call = {"name": "meerkat_create_session", "arguments": turn}
     for path, body in (
@@ -257,21 +257,21 @@ def test_callers_on_other_machines_cannot_name_a_program(
         ("/v1/tools/meerkat_create_session", turn),
         ("/v1/tools/meerkat_start_turn", {**turn, "session_id": session}),
     ):
-        status, answer = asked(public, "POST", path, body, **stranger)
+        status, answer = post_json_of(public, "POST", path, body, **stranger)
         assert status == 400
         assert answer.get("structuredContent", answer)["code"] == "INVALID_PARAMS"
-    _, answer = asked(
+    _, answer = post_json_of(
         public, "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, **stranger
     )
     assert answer["result"]["structuredContent"]["code"] == "INVALID_PARAMS"
     assert not left.exists()
 
 
-@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda given: next(iter(given.items())))
+@pytest.mark.parametrize("stranger", FOREIGN_HEADERS, ids=lambda given: next(iter(given.items())))
 def test_callers_on_other_machines_cannot_configure_a_program(public: HttpServer, stranger: dict[str, str]) -> None:
     evil = {"runners": {"evil": {"command": ["touch", "left"]}}}
-    assert asked(public, "PUT", "/config", {"config": {"runners": {"good": {"command": ["cat"]}}}})[0] == 200
-    before = asked(public, "GET", "/config", None)[1]
+    assert post_json_of(public, "PUT", "/config", {"config": {"runners": {"good": {"command": ["cat"]}}}})[0] == 200
+    before = post_json_of(public, "GET", "/config", None)[1]
     for method, body in (
         ("PUT", {"config": evil}),
         ("PUT", {"config": {}}),
@@ -279,17 +279,17 @@ def test_callers_on_other_machines_cannot_configure_a_program(public: HttpServer
         ("PATCH", {"patch": {"runners": None}}),
         ("PATCH", {"patch": {"runners": {"good": {"command": ["sh"]}}}}),
     ):
-        status, answer = asked(public, method, "/config", body, **stranger)
+        status, answer = post_json_of(public, method, "/config", body, **stranger)
         assert (status, answer["code"]) == (400, "INVALID_PARAMS")
         tool = {"action": "set" if method == "PUT" else "patch", **body}
-        assert asked(public, "POST", "/v1/tools/meerkat_config", tool, **stranger)[0] == 400
+        assert post_json_of(public, "POST", "/v1/tools/meerkat_config", tool, **stranger)[0] == 400
         call = {"name": "meerkat_config", "arguments": tool}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        assert asked(public, "POST", "/mcp", message, **stranger)[1]["result"]["isError"]
-    assert asked(public, "GET", "/config", None)[1] == before
-    assert asked(public, "PATCH", "/config", {"patch": {"note": "theirs"}}, **stranger)[0] == 200
+        assert post_json_of(public, "POST", "/mcp", message, **stranger)[1]["result"]["isError"]
+    assert post_json_of(public, "GET", "/config", None)[1] == before
+    assert post_json_of(public, "PATCH", "/config", {"patch": {"note": "theirs"}}, **stranger)[0] == 200
 
 
 def test_callers_on_this_machine_can_name_a_program(public: HttpServer) -> None:
-    status, answer = asked(public, "POST", "/sessions", {"prompt": "hello", "command": ["cat"]})
+    status, answer = post_json_of(public, "POST", "/sessions", {"prompt": "hello", "command": ["cat"]})
     assert (status, answer["text"]) == (200, "hello")

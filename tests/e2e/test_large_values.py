@@ -14,7 +14,7 @@ from tests.golden import FIXTURES
 from tests.long_values import LongValue, long_values
 
 SIZE = 40 << 20  # characters
-MOST = 4  # times its size
+MAX_FACTOR = 4  # times its size
 POLL_S = 0.005
 PROSE = " ".join(f"word{number * 7919 % 10_007} of line {number}" for number in range(5_000)) + "\n"
 
@@ -35,19 +35,19 @@ def value(request: pytest.FixtureRequest) -> LongValue:
     return replace(next(value for value in values if value.shape.endswith(ending)), text=PROSE)
 
 
-def held(person: Person) -> int:
+def peak_bytes(person: Person) -> int:
     """The peak memory of a first sync without mapped files, in bytes."""
     command = [sys.executable, "-m", "recollect", "sync", "--no-distil"]
     most = 0
     with subprocess.Popen(command, env=person.env, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            most = max(most, _held_now(process.pid))
+            most = max(most, _current_bytes(process.pid))
             time.sleep(POLL_S)
     assert process.returncode == 0
     return most
 
 
-def _held_now(process: int) -> int:
+def _current_bytes(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("RssAnon")), 0)
 
@@ -57,5 +57,5 @@ def test_a_large_value_takes_at_most_four_times_its_size(tmp_path: Path, value: 
     small, large = Person(tmp_path / "small"), Person(tmp_path / "large")
     value.lay_out(small.home, len(PROSE))
     value.lay_out(large.home, SIZE)
-    taken = held(large) - held(small)
-    assert taken <= MOST * SIZE, f"{taken >> 20} MB for {SIZE >> 20}"
+    taken = peak_bytes(large) - peak_bytes(small)
+    assert taken <= MAX_FACTOR * SIZE, f"{taken >> 20} MB for {SIZE >> 20}"

@@ -23,7 +23,7 @@ from tests.rpc_server import RawRpc
 
 SQLITE = ("*.db", "*.db-wal", "*.db-shm")
 PAGE = 16_384  # bytes of the database that are written at once
-MUCH = ["sh", "-c", "head -c 600000 /dev/zero | tr '\\0' x"]
+MANY_CHARACTERS = ["sh", "-c", "head -c 600000 /dev/zero | tr '\\0' x"]
 NOT_FOUND, NOT_KEPT, INTERNAL = -32001, -32020, -32603
 
 
@@ -57,7 +57,7 @@ def file_of(folder: Path, session: str) -> Path:
     return folder / f"{session}.jsonl"
 
 
-def said(rpc: RawRpc, session: str) -> list[str]:
+def message_texts(rpc: RawRpc, session: str) -> list[str]:
     return [message["content"] for message in messages(rpc, session)]
 
 
@@ -71,7 +71,7 @@ def is_found(rpc: RawRpc, word: str, session: str) -> bool:
     return session.replace("-", "") in found(rpc, word)
 
 
-def lose(folder: Path, *servers: RawRpc) -> None:
+def delete_databases(folder: Path, *servers: RawRpc) -> None:
     """Delete all SQLite databases, once no process is at work."""
     for server in servers:
         until(partial(rests, server.process))
@@ -109,7 +109,7 @@ def test_all_databases_can_be_rebuilt_from_the_files(person: Person, lines: RawR
     before = lines.result("session/list")["sessions"]
     assert is_found(lines, "wombat", kept)
     for ask_first in ("session/list", "search", "by the command line"):
-        lose(folder, lines)
+        delete_databases(folder, lines)
         if ask_first == "by the command line":
             assert kept.replace("-", "") in person.run("search", "wombat", "--realm", REALM, "--json").stdout
         with RawRpc(person, "--realm", REALM) as later:
@@ -118,8 +118,8 @@ def test_all_databases_can_be_rebuilt_from_the_files(person: Person, lines: RawR
             for server in (later, lines):
                 assert server.result("session/list")["sessions"] == before
                 assert server.result("session/list", labels={"a": "1"})["sessions"] == before
-                assert said(server, kept) == [f"the wombat of {kept}"] * 2
-                assert said(server, gone) == [f"the wombat of {gone}"] * 2
+                assert message_texts(server, kept) == [f"the wombat of {kept}"] * 2
+                assert message_texts(server, gone) == [f"the wombat of {gone}"] * 2
                 assert server.error("session/read", session_id=gone)["code"] == NOT_FOUND
                 assert is_found(server, "wombat", kept) and is_found(server, "wombat", gone)
 
@@ -129,7 +129,7 @@ def test_turns_after_a_loss_are_found_too(lines: RawRpc, folder: Path) -> None:
     for number in range(3):
         echo(lines, session, f"before {number}")
         assert is_found(lines, "before", session)
-    lose(folder, lines)
+    delete_databases(folder, lines)
     for word in ("numbat", "quokka", "bilby"):
         echo(lines, session, word)
         assert is_found(lines, word, session)
@@ -155,7 +155,7 @@ def test_a_server_whose_database_was_deleted_keeps_its_turns(
     """A turn that is longer than several polls of its lease is not cancelled, by this process or another."""
     session = create_deferred(lines)
     slow = ["sh", "-c", 'echo begun; sleep 1; cat "$0"', agent.command[-1]]
-    losses: list[Callable[[], None]] = [lambda: lose(folder), lambda: shutil.rmtree(folder / "live")]
+    losses: list[Callable[[], None]] = [lambda: delete_databases(folder), lambda: shutil.rmtree(folder / "live")]
     for lost in losses:
         for server in (lines, other):
             until(partial(rests, server.process))
@@ -189,9 +189,9 @@ SECOND = b'{"type":"message","role":"user","content":"second"'
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "half a message at its end": lambda content: content + b'{"type":"message","role":"us',
     "a turn without its end": lambda content: content + b'{"type":"message","role":"user","content":"no"}\n',
-    "rubbish at its end": lambda content: content + b"\x00\xff rubbish\n[1]\n\n",
-    "rubbish at its beginning": lambda content: b"\x00\xff rubbish\n" + content,
-    "rubbish between two turns": lambda content: content.replace(SECOND, b"rubbish\n" + SECOND),
+    "garbage at its end": lambda content: content + b"\x00\xff rubbish\n[1]\n\n",
+    "garbage at its beginning": lambda content: b"\x00\xff rubbish\n" + content,
+    "garbage between two turns": lambda content: content.replace(SECOND, b"rubbish\n" + SECOND),
 }
 
 
@@ -206,13 +206,13 @@ def test_garbage_in_a_file_loses_no_committed_message(
     path = file_of(folder, session)
     path.write_bytes(damage(path.read_bytes()))
     if is_lost:
-        lose(folder, lines)
+        delete_databases(folder, lines)
     with RawRpc(person, "--realm", REALM) as later:
-        assert said(later, session) == ["first", "first", "second", "second"]
+        assert message_texts(later, session) == ["first", "first", "second", "second"]
         assert echo(later, session, "third")["turns"] == 3
-        assert said(later, session) == ["first", "first", "second", "second", "third", "third"]
-        lose(folder, lines, later)
-        assert said(later, session) == ["first", "first", "second", "second", "third", "third"]
+        assert message_texts(later, session) == ["first", "first", "second", "second", "third", "third"]
+        delete_databases(folder, lines, later)
+        assert message_texts(later, session) == ["first", "first", "second", "second", "third", "third"]
         assert is_found(later, "third", session)
 
 
@@ -227,7 +227,7 @@ def test_a_truncated_file_keeps_its_complete_turns(person: Person, lines: RawRpc
     path.write_bytes(content[: content.index(b"quokka") + 3])
     with RawRpc(person, "--realm", REALM) as later:
         assert echo(later, session, "bilby")["turns"] == 3
-        assert said(later, session) == ["wombat", "wombat", "numbat", "numbat", "bilby", "bilby"]
+        assert message_texts(later, session) == ["wombat", "wombat", "numbat", "numbat", "bilby", "bilby"]
         assert [is_found(later, word, session) for word in ("wombat", "numbat", "quokka", "bilby")] == [
             True,
             True,
@@ -244,23 +244,23 @@ def test_a_damaged_message_affects_only_itself(person: Person, lines: RawRpc, fo
     path = file_of(folder, session)
     rows = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([rows[0], b"rubbish\n", *rows[2:]]))
-    lose(folder, lines)
+    delete_databases(folder, lines)
     with RawRpc(person, "--realm", REALM) as later:
-        assert said(later, session) == ["wombat", "numbat", "numbat"]
+        assert message_texts(later, session) == ["wombat", "numbat", "numbat"]
         echo(later, session, "quokka")
-        assert said(later, session) == ["wombat", "numbat", "numbat", "quokka", "quokka"]
+        assert message_texts(later, session) == ["wombat", "numbat", "numbat", "quokka", "quokka"]
         assert all(is_found(later, word, session) for word in ("wombat", "numbat", "quokka"))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"rubbish\n"], ids=["empty", "zeros", "rubbish"])
+@pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"rubbish\n"], ids=["empty", "zeros", "garbage"])
 def test_a_file_without_content_is_written_again(lines: RawRpc, folder: Path, content: bytes) -> None:
     """As after a power cut: messages that the database has are not dropped."""
     session = create_deferred(lines)
     echo(lines, session, "first")
     file_of(folder, session).write_bytes(content)
     assert echo(lines, session, "second")["turns"] == 2
-    lose(folder, lines)
-    assert said(lines, session) == ["first", "first", "second", "second"]
+    delete_databases(folder, lines)
+    assert message_texts(lines, session) == ["first", "first", "second", "second"]
 
 
 def test_a_file_that_cannot_be_read_affects_only_its_session(person: Person, lines: RawRpc, folder: Path) -> None:
@@ -313,9 +313,9 @@ def test_a_full_disk_only_fails_the_turn(person: Person, folder: Path, backend: 
         assert refused["code"] == "INTERNAL_ERROR"
         assert str(folder) in refused["message"]
         assert rpc.result("session/read", session_id=session)["is_active"] is False
-        assert said(rpc, session)[:2] == ["first", "first"]
+        assert message_texts(rpc, session)[:2] == ["first", "first"]
         assert echo(rpc, session, "second")["text"] == "second"
-        assert said(rpc, session)[-2:] == ["second", "second"]
+        assert message_texts(rpc, session)[-2:] == ["second", "second"]
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "jsonl"])
@@ -326,17 +326,17 @@ def test_a_server_on_a_full_disk_continues_once_there_is_space(person: Person, f
         session, pid = create_deferred(rpc), rpc.process.pid
         echo(rpc, session, "first")
         for pages in range(8):
-            before = said(rpc, session)
+            before = message_texts(rpc, session)
             room = max(path.stat().st_size for path in folder.rglob("live.db*")) + pages * PAGE
             unlimited = resource.prlimit(pid, resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-            answer = rpc.request("turn/start", session_id=session, prompt="go", command=MUCH)
+            answer = rpc.request("turn/start", session_id=session, prompt="go", command=MANY_CHARACTERS)
             resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
             codes.add(answer["error"]["code"])
             assert str(folder) in answer["error"]["message"]
             until(lambda: not rpc.result("session/read", session_id=session)["is_active"])
-            assert said(rpc, session)[: len(before)] == before
+            assert message_texts(rpc, session)[: len(before)] == before
             assert echo(rpc, session, "again")["text"] == "again"
-            assert said(rpc, session)[-2:] == ["again", "again"]
+            assert message_texts(rpc, session)[-2:] == ["again", "again"]
     assert codes == {INTERNAL}
 
 

@@ -18,7 +18,7 @@ from tests.e2e.processes import is_alive, running, until
 from tests.live_processes import REALM, Agent, create_deferred, database, messages, roles, start_turn
 from tests.rpc_server import RawRpc
 
-GONE_S = 5.0  # seconds within which all processes of an interrupted turn must end
+ENDED_WITHIN_S = 5.0  # seconds within which all processes of an interrupted turn must end
 NOT_FOUND, BUSY, CANCELLED = -32001, -32002, -32005
 BACKENDS = ("sqlite", "jsonl")
 
@@ -209,9 +209,9 @@ def test_an_interrupt_ends_all_processes_of_the_turn(rpc: RawRpc, other: RawRpc,
     started = until(lambda: written(pids, 2))
     began = time.monotonic()
     other.result("turn/interrupt", session_id=session)
-    until(lambda: not any(map(is_alive, started)), GONE_S)
+    until(lambda: not any(map(is_alive, started)), ENDED_WITHIN_S)
     assert rpc.answer(first)["error"]["code"] == CANCELLED
-    assert time.monotonic() - began < GONE_S
+    assert time.monotonic() - began < ENDED_WITHIN_S
 
 
 # ---- archiving
@@ -245,7 +245,7 @@ def test_only_one_of_eight_processes_archives(person: Person, rpc: RawRpc) -> No
     assert codes == [NOT_FOUND] * 7
 
 
-DIES = """
+KILL_IN = """
 import os, signal, sys, uuid
 from pathlib import Path
 from recollect.live.sessions import LiveSessions
@@ -261,7 +261,7 @@ LiveSessions(folder, backend, "dying", redact=True, on_commit=lambda: None).arch
 def archived_by_one_that_dies(person: Person, backend: str, session: str, where: str) -> None:
     """Archive a session in a process that kills itself when it calls this function. No code of ours is replaced."""
     folder = person.state / "realms" / REALM
-    command = [sys.executable, "-c", DIES.format(where=where), str(folder), backend, session]
+    command = [sys.executable, "-c", KILL_IN.format(where=where), str(folder), backend, session]
     assert subprocess.run(command, env=person.env, check=False).returncode == -signal.SIGKILL
 
 
@@ -324,7 +324,7 @@ def test_a_turn_whose_process_was_killed_is_closed_as_crashed(person: Person, ot
     )
     assert [message.get("kind") for message in messages(other, session)] == [None, "crash", None, None]
     assert ended(other, session, 0) == (True, "The process that ran this turn ended without finishing it.", None)
-    until(lambda: not any(map(is_alive, started)), GONE_S)
+    until(lambda: not any(map(is_alive, started)), ENDED_WITHIN_S)
 
 
 def test_any_command_ends_processes_that_a_crash_left_running(person: Person, rpc: RawRpc, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.live_processes import REALM, create_deferred, messages, start_turn
 from tests.rpc_server import RawRpc
 
 CANCELLED, PROVIDER_ERROR, AGENT_ERROR, INVALID_PARAMS = -32005, -32010, -32013, -32602
-MOST_MB = 600  # of memory for a turn with endless output: 32 MB of it are stored, and copied several times
+MAX_MB = 600  # of memory for a turn with endless output: 32 MB of it are stored, and copied several times
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def sh(script: str) -> list[str]:
     return ["sh", "-c", script]
 
 
-def ran(rpc: RawRpc, session: str, script: str, prompt: str = "go") -> Any:
+def run_script(rpc: RawRpc, session: str, script: str, prompt: str = "go") -> Any:
     return rpc.result("turn/start", session_id=session, prompt=prompt, command=sh(script))
 
 
-def refused(rpc: RawRpc, session: str, command: list[str], prompt: str = "go") -> Any:
+def turn_error(rpc: RawRpc, session: str, command: list[str], prompt: str = "go") -> Any:
     return rpc.error("turn/start", session_id=session, prompt=prompt, command=command)
 
 
@@ -53,14 +53,16 @@ def peak_mb(rpc: RawRpc) -> int:
 
 def test_a_program_that_hangs_is_ended_when_its_time_is_up(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     rpc.result("config/patch", patch={"turn_timeout_ms": 300})
-    error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; sleep 600"))
+    error = turn_error(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; sleep 600"))
     assert (error["code"], error["data"]["details"]["session_id"]) == (AGENT_ERROR, session)
     assert "0.3 s" in error["message"]
     assert not is_alive(int((tmp_path / "pid").read_text()))
     rpc.result("config/patch", patch={"turn_timeout_ms": None})
 
 
-@pytest.mark.parametrize("wait", ["sleep 600", "exec sleep 600 >&- 2>&-"], ids=["as it is", "with its output closed"])
+@pytest.mark.parametrize(
+    "wait", ["sleep 600", "exec sleep 600 >&- 2>&-"], ids=["with its output open", "with its output closed"]
+)
 def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_path: Path, wait: str) -> None:
     first = start_turn(rpc, session, command=sh(f"echo $$ > '{tmp_path}/pid'; echo begun; {wait}"))
     assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
@@ -71,45 +73,45 @@ def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_
 
 def test_a_program_that_floods_is_throttled(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     """Endless output: the text up to the limit is stored, in bounded memory."""
-    error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; exec yes 'a rather long line of a flood'"))
+    error = turn_error(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; exec yes 'a rather long line of a flood'"))
     assert error["code"] == AGENT_ERROR
     assert "32 million characters" in error["message"]
     assert not is_alive(int((tmp_path / "pid").read_text()))
-    assert peak_mb(rpc) < MOST_MB
+    assert peak_mb(rpc) < MAX_MB
     roles = [message["role"] for message in messages(rpc, session)]
     assert roles == ["user", "assistant", "system_notice"]
 
 
 def test_only_the_end_of_a_long_stderr_is_stored(rpc: RawRpc, session: str) -> None:
-    error = refused(rpc, session, sh("yes complaint | head -c 200000000 >&2; echo last words >&2; exit 3"))
+    error = turn_error(rpc, session, sh("yes complaint | head -c 200000000 >&2; echo last words >&2; exit 3"))
     assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, 3)
     assert error["message"].endswith("last words")
     assert len(error["data"]["details"]["stderr"]) <= 4_096
-    assert peak_mb(rpc) < MOST_MB // 2
+    assert peak_mb(rpc) < MAX_MB // 2
 
 
 def test_a_program_that_dies_by_a_signal_says_which(rpc: RawRpc, session: str) -> None:
-    error = refused(rpc, session, sh("echo half; kill -SEGV $$"))
+    error = turn_error(rpc, session, sh("echo half; kill -SEGV $$"))
     assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, -11)
     assert "signal 11" in error["message"]
     assert [message["content"] for message in messages(rpc, session)][1] == "half\n"
 
 
 def test_invalid_utf8_is_replaced(rpc: RawRpc, session: str) -> None:
-    assert ran(rpc, session, r"printf 'a\377b\342\202'")["text"] == "a\ufffdb\ufffd"
+    assert run_script(rpc, session, r"printf 'a\377b\342\202'")["text"] == "a\ufffdb\ufffd"
 
 
 def test_a_character_split_across_reads_stays_one(rpc: RawRpc, session: str) -> None:
-    assert ran(rpc, session, r"printf '\360\237'; sleep 0.1; printf '\214\215'")["text"] == "\U0001f30d"
+    assert run_script(rpc, session, r"printf '\360\237'; sleep 0.1; printf '\214\215'")["text"] == "\U0001f30d"
 
 
 @pytest.mark.parametrize("script", ["exec <&-; echo no thanks", "echo no thanks"], ids=["closed", "unread"])
 def test_a_program_need_not_read_its_prompt(rpc: RawRpc, session: str, script: str) -> None:
-    assert ran(rpc, session, script, "x" * 5_000_000)["text"] == "no thanks\n"
+    assert run_script(rpc, session, script, "x" * 5_000_000)["text"] == "no thanks\n"
 
 
 def test_a_long_prompt_is_passed_completely(rpc: RawRpc, session: str) -> None:
-    assert ran(rpc, session, "wc -c", "x" * 5_000_000)["text"].strip() == "5000000"
+    assert run_script(rpc, session, "wc -c", "x" * 5_000_000)["text"].strip() == "5000000"
 
 
 DAEMONS = {
@@ -124,36 +126,36 @@ def test_a_child_that_holds_the_output_open_does_not_block_the_turn(
     rpc: RawRpc, session: str, daemon: str, tmp_path: Path
 ) -> None:
     """The answer is complete when the program has ended."""
-    answer = ran(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
+    answer = run_script(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
     assert answer.replace("tick\n", "") == "done\n"
     with suppress(ProcessLookupError):  # the writing process has noticed that its pipe is closed
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
-LEAVE = {
+DETACH = {
     "in its group": "",
     "in a session of its own": "setsid",
     "without its environment": "setsid env -i PATH=$PATH",
 }
 
 
-def leaving(how: str, tmp_path: Path) -> str:
+def command_with_daemon(how: str, tmp_path: Path) -> str:
     """A shell command that starts a detached process and continues once it runs."""
     (tmp_path / "left").write_text("echo $$ > part; mv part pid; exec sleep 600")
     return f"cd '{tmp_path}'; ({how} sh left &); while [ ! -e pid ]; do sleep 0.01; done"
 
 
-@pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
+@pytest.mark.parametrize("how", DETACH.values(), ids=DETACH)
 def test_processes_left_by_a_finished_program_are_not_ended(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
-    ran(rpc, session, leaving(how, tmp_path))
+    run_script(rpc, session, command_with_daemon(how, tmp_path))
     left = int((tmp_path / "pid").read_text())
     assert is_alive(left)
     os.kill(left, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
+@pytest.mark.parametrize("how", DETACH.values(), ids=DETACH)
 def test_an_interrupt_ends_detached_processes(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
-    start_turn(rpc, session, command=sh(f"{leaving(how, tmp_path)}; echo begun; sleep 600"))
+    start_turn(rpc, session, command=sh(f"{command_with_daemon(how, tmp_path)}; echo begun; sleep 600"))
     assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
@@ -165,7 +167,7 @@ def test_a_missing_interpreter_is_named_instead_of_the_program(rpc: RawRpc, sess
     ):
         (tmp_path / name).write_text(first)
         (tmp_path / name).chmod(0o755)
-        error = refused(rpc, session, [f"{tmp_path}/{name}"])
+        error = turn_error(rpc, session, [f"{tmp_path}/{name}"])
         assert (error["code"], error["message"]) == (PROVIDER_ERROR, f"'{tmp_path}/{name}' cannot be run: {words}")
 
 
@@ -180,7 +182,7 @@ def test_a_missing_interpreter_is_named_instead_of_the_program(rpc: RawRpc, sess
     ],
 )
 def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, command: list[str], code: int, words: str) -> None:
-    error = refused(rpc, session, command)
+    error = turn_error(rpc, session, command)
     assert error["code"] == code
     assert words in error["message"]
 
@@ -188,6 +190,6 @@ def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, comman
 def test_a_program_does_not_get_the_servers_token(person: Person) -> None:
     person.env["RECOLLECT_TOKEN"] = "a token of many characters"
     with RawRpc(person, "--realm", REALM) as rpc:
-        environment = ran(rpc, create_deferred(rpc), "env")["text"]
+        environment = run_script(rpc, create_deferred(rpc), "env")["text"]
     assert "RECOLLECT_TURN=" in environment
     assert "RECOLLECT_TOKEN" not in environment

@@ -9,7 +9,7 @@ from tests.logs import Claude, write
 
 WORK = ("the harbour crane stalls", "We decided to grease the harbour crane, because it stalls.")
 OTHER = ("where do vole records go", "I decided to put each vole record in a folder of its own, because it is tidy.")
-MADE_UP = ("foldervole", "volefolder", "harbourcrane", "craneharbour", "greasecrane", "recordvole")
+INVENTED = ("foldervole", "volefolder", "harbourcrane", "craneharbour", "greasecrane", "recordvole")
 
 
 @pytest.mark.parametrize("mode", ["vector", "text", "both"])
@@ -21,9 +21,9 @@ def test_an_invented_word_finds_nothing_through_its_parts(person: Person, mode: 
     person.run("distil")
     with person.mcp() as server:
         assert remembered(server, "harbour crane", mode) == 1
-        assert [remembered(server, word, mode) for word in MADE_UP] == [0] * len(MADE_UP)
-        hits = [server.call("search_sessions", query=word)["data"]["result_count"] for word in MADE_UP]
-        assert hits == [0] * len(MADE_UP)
+        assert [remembered(server, word, mode) for word in INVENTED] == [0] * len(INVENTED)
+        hits = [server.call("search_sessions", query=word)["data"]["result_count"] for word in INVENTED]
+        assert hits == [0] * len(INVENTED)
 
 
 def remembered(server: RawMcp, query: str, mode: str) -> int:

@@ -23,9 +23,9 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
 
-Told = dict[str, Any]
+Received = dict[str, Any]
 Server = list[str]  # a command line that starts one, or the address of one
-Talk = Callable[[Person, Server, list[tuple[str, Any]], Path], Told]
+Talk = Callable[[Person, Server, list[tuple[str, Any]], Path], Received]
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +72,14 @@ def calls(person: Person) -> list[tuple[str, Any]]:
 # ---- the clients
 
 
-def reached(person: Person, server: Server) -> StdioServerParameters | str:
+def transport_of(person: Person, server: Server) -> StdioServerParameters | str:
     command, *arguments = server
     return StdioServerParameters(command=command, args=arguments, env=person.env) if arguments else command
 
 
 def python(mode: Literal["legacy", "auto"] = "auto") -> Talk:
-    async def talk(person: Person, server: Server, wanted: list[tuple[str, Any]]) -> Told:
-        async with Client(reached(person, server), mode=mode) as client:
+    async def talk(person: Person, server: Server, wanted: list[tuple[str, Any]]) -> Received:
+        async with Client(transport_of(person, server), mode=mode) as client:
             listed = await client.list_tools()
             results = [await client.call_tool(name, given) for name, given in wanted]
             return {
@@ -94,11 +94,11 @@ def python(mode: Literal["legacy", "auto"] = "auto") -> Talk:
 
 
 def node(script: str, *options: str) -> Talk:
-    def talk(person: Person, server: Server, wanted: list[tuple[str, Any]], folder: Path) -> Told:
+    def talk(person: Person, server: Server, wanted: list[tuple[str, Any]], folder: Path) -> Received:
         command = ["node", str(folder / script), *options, json.dumps(wanted), *server]
         done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
-        told: Told = json.loads(done.stdout)
+        told: Received = json.loads(done.stdout)
         return told
 
     return talk
@@ -109,8 +109,8 @@ CLIENTS: dict[str, tuple[Talk, str | None]] = {
     "python, handshake": (python(mode="legacy"), NEWEST_HANDSHAKE),
     "typescript 1": (node("sdk.mjs"), None),  # which does not expose its revision
     "typescript 2": (node("client.mjs", "legacy"), NEWEST_HANDSHAKE),
-    "typescript 2, asking": (node("client.mjs", "auto"), NEWEST),
-    "typescript 2, no asking": (node("client.mjs", NEWEST), NEWEST),
+    "typescript 2, negotiating": (node("client.mjs", "auto"), NEWEST),
+    "typescript 2, fixed revision": (node("client.mjs", NEWEST), NEWEST),
 }
 
 
@@ -124,23 +124,23 @@ def server(request: pytest.FixtureRequest, person: Person) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module", params=list(CLIENTS))
-def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Told:
+def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Received:
     """What a client received."""
     talk, revision = CLIENTS[request.param]
     folder = request.getfixturevalue("typescript") if request.param.startswith("typescript") else Path()
     return {"expected revision": revision, **talk(person, server, calls(person), folder)}
 
 
-def test_a_client_connects_and_gets_the_servers_name(told: Told) -> None:
+def test_a_client_connects_and_gets_the_servers_name(told: Received) -> None:
     assert (told["server"]["name"], told["server"]["version"]) == ("recollect", __version__)
     assert told["revision"] == told["expected revision"]
 
 
-def test_a_client_gets_the_instructions(told: Told) -> None:
+def test_a_client_gets_the_instructions(told: Received) -> None:
     assert "search_sessions" in told["instructions"]
 
 
-def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
+def test_a_client_lists_the_tools_with_their_schemas(told: Received) -> None:
     assert [tool["name"] for tool in told["tools"]] == [*TOOLS]
     for tool in told["tools"]:
         assert tool["inputSchema"]["properties"]
@@ -148,7 +148,7 @@ def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
         assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in WRITING)
 
 
-def test_a_client_accepts_every_answer_and_every_error(told: Told, person: Person) -> None:
+def test_a_client_accepts_every_answer_and_every_error(told: Received, person: Person) -> None:
     """Each of these clients checks an answer against the tool's output schema and throws if it does not match."""
     for (name, given), result in zip(calls(person), told["results"], strict=True):
         assert "threw" not in result, (name, given, result)
@@ -166,7 +166,7 @@ def body(result: Any) -> Any:
     return json.loads(result["content"][0]["text"])
 
 
-def test_a_client_gets_the_same_answers_as_other_surfaces(told: Told, person: Person) -> None:
+def test_a_client_gets_the_same_answers_as_other_surfaces(told: Received, person: Person) -> None:
     with person.mcp() as client:
         for (name, given), result in zip(calls(person), told["results"], strict=True):
             expected = body(client.request("tools/call", {"name": name, "arguments": given})["result"])
@@ -185,7 +185,7 @@ def test_a_client_with_a_progress_token_gets_progress(person: Person, server: Se
         seen.append(progress)
 
     async def talk() -> None:
-        async with Client(reached(person, server), mode=mode) as client:
+        async with Client(transport_of(person, server), mode=mode) as client:
             await client.call_tool("search_sessions", {"query": "boat"}, progress_callback=note)
 
     asyncio.run(talk())

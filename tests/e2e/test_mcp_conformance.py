@@ -25,17 +25,17 @@ Failure = tuple[str, str]  # a scenario and one of its checks
 Suites = tuple[str, Path]  # a node, and the folder with the packages
 
 
-def alike(*scenarios: str) -> set[Failure]:
+def same_named(*scenarios: str) -> set[Failure]:
     """Scenarios with one check of the same name."""
     return {(scenario, scenario) for scenario in scenarios}
 
 
 # Tools and prompts of a server for the suite: they answer with an image, send the client a request, …
 FIXTURES = {
-    *alike("tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"),
-    *alike("tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "tools-call-with-logging"),
-    *alike("tools-call-sampling", "tools-call-elicitation"),
-    *alike("prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image"),
+    *same_named("tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"),
+    *same_named("tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "tools-call-with-logging"),
+    *same_named("tools-call-sampling", "tools-call-elicitation"),
+    *same_named("prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image"),
     ("elicitation-sep1034-defaults", "elicitation-sep1034-general"),
     ("elicitation-sep1330-enums", "elicitation-sep1330-general"),
     ("json-schema-2020-12", "json-schema-2020-12-tool-found"),
@@ -56,8 +56,8 @@ FIXTURES = {
 
 # Tools find and open sessions: there are no resources, no completion of arguments, and no log for clients.
 NOT_OFFERED = {
-    *alike("resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"),
-    *alike("resources-subscribe", "resources-unsubscribe", "completion-complete", "logging-set-level"),
+    *same_named("resources-list", "resources-read-text", "resources-read-binary", "resources-templates-read"),
+    *same_named("resources-subscribe", "resources-unsubscribe", "completion-complete", "logging-set-level"),
     ("caching", "sep-2549-resources-list-caching-hints"),
     ("caching", "sep-2549-resources-templates-list-caching-hints"),
     ("sep-2164-resource-not-found", "sep-2164-error-code"),
@@ -129,20 +129,20 @@ def test_the_important_checks_were_run(checks: dict[Failure, str], scenario: str
 
 
 @pytest.fixture(scope="module")
-def secured(person: Person) -> Iterator[HttpServer]:
+def server_with_token(person: Person) -> Iterator[HttpServer]:
     with HttpServer(person) as server:
         yield server
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def inspect(
-    request: pytest.FixtureRequest, suites: Suites, person: Person, secured: HttpServer, tmp_path_factory: Any
+    request: pytest.FixtureRequest, suites: Suites, person: Person, server_with_token: HttpServer, tmp_path_factory: Any
 ) -> Any:
     """Run the inspector's command line. Returns what it prints."""
     node, folder = suites
     home = {"RECOLLECT_HOME": str(person.state), "HOME": str(person.home)}
     started = {"type": "stdio", "command": sys.executable, "args": ["-m", "recollect", "mcp", "--no-sync"], "env": home}
-    served = {"type": "streamable-http", "url": f"{secured.url}/mcp", "headers": secured.bearer}
+    served = {"type": "streamable-http", "url": f"{server_with_token.url}/mcp", "headers": server_with_token.bearer}
     config = tmp_path_factory.mktemp("inspector") / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"stdio": started, "http": served}}))
     command = [node, script(folder, "@modelcontextprotocol/inspector", "mcp-inspector"), "--cli"]

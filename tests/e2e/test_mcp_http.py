@@ -279,16 +279,16 @@ def is_running(server: HttpServer, arguments: Message) -> bool:
     return bool(server.ask("GET", f"/sessions/{arguments['session_id']}")[1]["is_active"])
 
 
-def goes_on(server: HttpServer, agent: Agent, arguments: Message) -> None:
+def assert_not_cancelled(server: HttpServer, agent: Agent, arguments: Message) -> None:
     """Check that a turn runs to its end, although a turn that is cancelled later is interrupted."""
-    hang_up_late(server, Agent(agent.begun.parent / "control"))
+    cancel_another_call(server, Agent(agent.begun.parent / "control"))
     assert is_running(server, arguments)
     agent.go.touch()
     until(lambda: not is_running(server, arguments))
     assert roles(server, arguments) == ["user", "assistant"]
 
 
-def hang_up_late(server: HttpServer, agent: Agent) -> None:
+def cancel_another_call(server: HttpServer, agent: Agent) -> None:
     """Cancel a call of the later era and wait for its end. Everything that was cancelled earlier has then ended too."""
     arguments = turn(server, agent)
     message, headers = modern("tools/call", name="meerkat_start_turn", arguments=arguments)
@@ -327,7 +327,7 @@ def test_a_call_cannot_be_cancelled_from_another_session(server: HttpServer, age
     for headers in ({"mcp_session_id": other}, {}):
         assert post(server, notification("notifications/cancelled", requestId=7), **headers)[0] == 202
     assert server.ask("DELETE", "/mcp", mcp_session_id=other)[0] == 204
-    goes_on(server, agent, arguments)
+    assert_not_cancelled(server, agent, arguments)
     assert json.loads(call.response()[1])["result"]["structuredContent"]["stop_reason"] == "end_turn"
 
 
@@ -358,4 +358,4 @@ def test_disconnecting_cancels_no_call_of_the_earlier_eras(
     message = request("tools/call", name="meerkat_start_turn", arguments=arguments, _meta=meta)
     call = Call(server, agent, message, **({"mcp_session_id": opened(server)} if has_session else {}))
     call.hang_up()
-    goes_on(server, agent, arguments)
+    assert_not_cancelled(server, agent, arguments)

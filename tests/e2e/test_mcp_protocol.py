@@ -74,7 +74,7 @@ def search(query: Any = "boat") -> dict[str, Any]:
     return {"name": "search_sessions", "arguments": {"query": query}}
 
 
-def goes_on(client: RawMcp) -> bool:
+def still_answers(client: RawMcp) -> bool:
     return bool(client.request("ping")["result"] == {})
 
 
@@ -132,9 +132,9 @@ def test_an_answer_is_the_same_as_text_and_as_structured_content(server: RawMcp)
 
 def test_a_ping_is_answered_before_and_after_anything_else(person: Person) -> None:
     with person.mcp() as client:
-        assert goes_on(client)
+        assert still_answers(client)
         initialize(client)
-        assert goes_on(client)
+        assert still_answers(client)
 
 
 @pytest.mark.parametrize("identity", ["a string", 0, -1, 2**53, ""])
@@ -191,7 +191,7 @@ def test_the_error_for_an_unsupported_revision_lists_the_supported_ones(server: 
 @pytest.mark.parametrize("version", [None, 5, [], {}])
 def test_a_revision_that_is_not_a_string_is_refused(server: RawMcp, version: Any) -> None:
     assert server.request("tools/list", stateless(version))["error"]["code"] in {UNSUPPORTED_VERSION, INVALID_PARAMS}
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 def test_one_server_serves_both_eras(server: RawMcp) -> None:
@@ -264,7 +264,7 @@ def test_quick_answers_do_not_wait_for_slow_ones(person: Person, server: RawMcp)
 def test_cancelling_a_call_that_does_not_run_does_nothing(server: RawMcp, request_id: Any) -> None:
     params = {"requestId": request_id}
     server.say(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 # ---- what no client should send
@@ -291,7 +291,7 @@ NOT_MESSAGES: dict[str, tuple[bytes, int]] = {
     "params list": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', INVALID_PARAMS),
     "params text": (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": "x"}', INVALID_PARAMS),
     "params number": (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": 5}', INVALID_PARAMS),
-    "nested beyond reason": (b"[" * 100_000, PARSE_ERROR),
+    "nested too deeply": (b"[" * 100_000, PARSE_ERROR),
 }
 
 
@@ -303,7 +303,7 @@ def test_an_invalid_message_is_refused_and_the_server_continues(server: RawMcp, 
     assert refused["error"]["code"] == code
     assert refused["error"]["message"]
     assert "id" in refused
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 @pytest.mark.parametrize(
@@ -331,13 +331,13 @@ def test_messages_without_an_id_get_no_answer(server: RawMcp, line: bytes) -> No
 )
 def test_an_unknown_method_is_refused(server: RawMcp, method: str) -> None:
     assert server.request(method)["error"]["code"] == NO_METHOD
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", None, 5, ["open"], {"name": "open"}])
 def test_an_unknown_tool_is_an_error_of_the_protocol(server: RawMcp, name: Any) -> None:
     assert server.request("tools/call", {"name": name, "arguments": {}})["error"]["code"] == INVALID_PARAMS
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 def test_a_call_without_a_name_is_an_error_of_the_protocol(server: RawMcp) -> None:
@@ -365,7 +365,7 @@ def test_half_of_a_surrogate_pair_gets_an_answer(server: RawMcp) -> None:
 def test_a_huge_line_is_read(server: RawMcp) -> None:
     envelope = server.call("search_sessions", query="x" * (20 * MB))
     assert envelope["error"]["code"] == "invalid_request"
-    assert goes_on(server)
+    assert still_answers(server)
 
 
 def test_line_ends_of_other_systems_are_understood(server: RawMcp) -> None:

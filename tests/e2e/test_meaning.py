@@ -9,7 +9,7 @@ from recollect.search.ranking import to_score
 from tests.conftest import Person
 from tests.logs import Claude, write
 
-SAID = {
+TEXTS = {
     "The automobile motor is broken": "Replace the carburetor first.",
     "delete legacy documents": "All gone.",
     "a pintail": "It flew away.",
@@ -22,7 +22,7 @@ SAID = {
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     person = Person(tmp_path_factory.mktemp("meaning"))
     log = Claude()
-    lines = [line for prompt, answer in SAID.items() for line in (log.prompt(prompt), log.says(answer))]
+    lines = [line for prompt, answer in TEXTS.items() for line in (log.prompt(prompt), log.says(answer))]
     write(person.claude_log(log.session), lines)
     person.run("sync")
     yield person

@@ -36,7 +36,7 @@ def gone_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.rmdir()
 
 
-def said(person: Person, *words: str, **more: Any) -> Any:
+def run_json(person: Person, *words: str, **more: Any) -> Any:
     """The output of a command, which must not be a traceback."""
     done = person.run(*words, "--realm", REALM, "--json", check=False, **more)
     assert "Traceback" not in done.stderr, done.stderr
@@ -44,30 +44,30 @@ def said(person: Person, *words: str, **more: Any) -> Any:
 
 
 def listed(person: Person) -> int:
-    return len(said(person, "session", "list")["sessions"])
+    return len(run_json(person, "session", "list")["sessions"])
 
 
 def test_invalid_utf8_is_replaced_in_a_prompt_and_in_labels(person: Person) -> None:
-    ran = said(person, "run", ODD, "--command", "cat", "--label", f"{ODD}={ODD}")
+    ran = run_json(person, "run", ODD, "--command", "cat", "--label", f"{ODD}={ODD}")
     assert ran["text"] == "caf?"
-    listed = said(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
+    listed = run_json(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
     assert [(session["session_id"], session["labels"]) for session in listed] == [(ran["session_id"], {"caf?": "caf?"})]
-    assert said(person, "run", ODD, "--resume", ran["session_id"])["text"] == "caf?"
+    assert run_json(person, "run", ODD, "--resume", ran["session_id"])["text"] == "caf?"
 
 
 def test_a_command_that_cannot_be_stored_is_refused_and_leaves_nothing(person: Person) -> None:
     before = listed(person)
-    refused = said(person, "run", "go", "--command", f"echo {ODD}")
+    refused = run_json(person, "run", "go", "--command", f"echo {ODD}")
     assert (refused["code"], refused["details"]) == ("INVALID_PARAMS", {"field": "command"})
     assert "UTF-8" in refused["message"]
     assert listed(person) == before
 
 
 def test_an_agent_works_in_a_folder_whose_name_is_not_utf8(person: Person, odd_folder: Path) -> None:
-    ran = said(person, "run", "go", "--command", "touch first", cwd=odd_folder)
-    said(person, "run", "go", "--resume", ran["session_id"], "--command", "touch second", cwd=odd_folder)
+    ran = run_json(person, "run", "go", "--command", "touch first", cwd=odd_folder)
+    run_json(person, "run", "go", "--resume", ran["session_id"], "--command", "touch second", cwd=odd_folder)
     assert {path.name for path in odd_folder.iterdir()} == {"first", "second"}
-    refused = said(person, "run", "go", "--resume", ran["session_id"], cwd=odd_folder.parent)
+    refused = run_json(person, "run", "go", "--resume", ran["session_id"], cwd=odd_folder.parent)
     assert refused["code"] == "PROVIDER_ERROR"
     assert refused["message"] == f"The folder {odd_folder.parent}/caf\ufffd does not exist."
 
@@ -95,26 +95,26 @@ TYPED = (
 
 @pytest.mark.parametrize("command", TYPED)
 def test_an_argument_that_is_not_utf8_does_not_crash(person: Person, command: str) -> None:
-    said(person, *command.format(odd=ODD).split())
+    run_json(person, *command.format(odd=ODD).split())
 
 
 def test_invalid_utf8_is_replaced_in_a_config(person: Person) -> None:
-    assert said(person, "config", "patch", f'{{"note": "{ODD}"}}')["config"] == {"note": "caf?"}
+    assert run_json(person, "config", "patch", f'{{"note": "{ODD}"}}')["config"] == {"note": "caf?"}
 
 
 def test_invalid_utf8_is_replaced_in_a_piped_prompt(person: Person, tmp_path: Path) -> None:
     piped = tmp_path / "prompt"
     piped.write_bytes(b"caf\xe9")
     with piped.open() as prompt:
-        assert said(person, "run", "-", "--command", "cat", stdin=prompt)["text"] == "caf\ufffd"
+        assert run_json(person, "run", "-", "--command", "cat", stdin=prompt)["text"] == "caf\ufffd"
 
 
 def test_invalid_utf8_is_replaced_in_a_journey(person: Person) -> None:
-    journey = said(person, "journey", "create")["journey_id"]
-    said(person, "journey", "add", journey, "--title", ODD, "--content", ODD)
-    (document,) = said(person, "journey", "documents", journey)["documents"]
+    journey = run_json(person, "journey", "create")["journey_id"]
+    run_json(person, "journey", "add", journey, "--title", ODD, "--content", ODD)
+    (document,) = run_json(person, "journey", "documents", journey)["documents"]
     assert document["title"] == "caf?"
-    said(person, "journey", "history", journey, ODD)
+    run_json(person, "journey", "history", journey, ODD)
 
 
 def test_hits_with_invalid_utf8_are_shown_to_people(person: Person) -> None:
@@ -122,7 +122,7 @@ def test_hits_with_invalid_utf8_are_shown_to_people(person: Person) -> None:
 
 
 def test_an_instance_must_have_a_name_that_can_be_stored(person: Person) -> None:
-    refused = said(person, "run", "x", "--instance", ODD)
+    refused = run_json(person, "run", "x", "--instance", ODD)
     assert (refused["code"], refused["message"][:20]) == ("INVALID_PARAMS", "An instance is named")
 
 

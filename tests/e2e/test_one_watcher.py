@@ -61,10 +61,10 @@ def is_gone(pid: int) -> bool:
     return not is_alive(pid)
 
 
-def is_told_of_killed(person: Person, clients: list[RawMcp], command: str, field: str) -> bool:
+def warns_after_kill(person: Person, clients: list[RawMcp], command: str, field: str) -> bool:
     """Kill the watcher. Returns whether a command then warns that no watcher runs."""
     kill_watchers(clients)
-    return bool(says_stopped(person.json(command)[field]))
+    return bool(has_warning(person.json(command)[field]))
 
 
 def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person) -> None:
@@ -90,7 +90,7 @@ def test_every_answer_warns_that_reading_has_stopped(person: Person) -> None:
         def warned(tool: str, **arguments: Any) -> None:
             def says_so() -> bool:
                 kill_watchers(clients)
-                return all(said_by(client, tool, arguments) for client in clients)
+                return all(tool_warns(client, tool, arguments) for client in clients)
 
             until(says_so)
 
@@ -100,18 +100,18 @@ def test_every_answer_warns_that_reading_has_stopped(person: Person) -> None:
         warned("search_event_previews", query="hoopoe")
         warned("get_session_details", session_id=str(uuid.UUID(session.removeprefix("session:"))))
         warned("search", query="hoopoe")
-        until(lambda: is_told_of_killed(person, clients, "status", "warnings"))
-        until(lambda: is_told_of_killed(person, clients, "doctor", "hints"))
+        until(lambda: warns_after_kill(person, clients, "status", "warnings"))
+        until(lambda: warns_after_kill(person, clients, "doctor", "hints"))
 
 
-def said_by(client: RawMcp, tool: str, arguments: dict[str, Any]) -> bool:
+def tool_warns(client: RawMcp, tool: str, arguments: dict[str, Any]) -> bool:
     result = client.request("tools/call", {"name": tool, "arguments": arguments})["result"]
     if "structuredContent" in result:
-        return says_stopped(result["structuredContent"].get("warnings", []))
+        return has_warning(result["structuredContent"].get("warnings", []))
     return f"Note: {STOPPED}" in result["content"][0]["text"]
 
 
-def says_stopped(warnings: list[str]) -> bool:
+def has_warning(warnings: list[str]) -> bool:
     return any(warning.startswith(STOPPED) for warning in warnings)
 
 
@@ -130,7 +130,7 @@ def test_a_watcher_that_cannot_start_is_started_again_until_it_works(person: Per
             return len(tries) >= 2
 
         until(second_try)
-        assert says_stopped(clients[0].call("search_sessions", query="hoopoe")["warnings"])
+        assert has_warning(clients[0].call("search_sessions", query="hoopoe")["warnings"])
         settings.unlink()
         append(person.claude_log(claude.session), claude.says("a turnstone"))
         until(lambda: finds(clients[0], "turnstone"))

@@ -70,7 +70,7 @@ def _unpacked(value: str | bytes) -> bytes:
     return zstandard.decompress(value) if value.startswith(b"\x28\xb5\x2f\xfd") else value
 
 
-def said_everywhere(text: str) -> list[dict[str, Any]]:
+def text_in_every_place(text: str) -> list[dict[str, Any]]:
     """A session that contains a text in every place where a session can have text."""
     claude = Claude()
     return [
@@ -89,37 +89,37 @@ def said_everywhere(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def confessed(tmp_path_factory: pytest.TempPathFactory) -> Person:
+def person_with_secrets(tmp_path_factory: pytest.TempPathFactory) -> Person:
     """A person with one session that contains every secret in every place."""
     person = Person(tmp_path_factory.mktemp("confessed"))
     text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
-    write(person.claude_log(Claude().session), said_everywhere(text))
+    write(person.claude_log(Claude().session), text_in_every_place(text))
     person.run("sync")
     return person
 
 
-def test_no_secret_is_stored_anywhere(confessed: Person) -> None:
-    assert leaks(confessed, *SECRETS.values()) == []
-    assert len(texts(confessed)) == 11
-    assert all("harmless" in text for text in texts(confessed)), "what surrounds a secret stays"
+def test_no_secret_is_stored_anywhere(person_with_secrets: Person) -> None:
+    assert leaks(person_with_secrets, *SECRETS.values()) == []
+    assert len(texts(person_with_secrets)) == 11
+    assert all("harmless" in text for text in texts(person_with_secrets)), "what surrounds a secret stays"
 
 
-def test_every_secret_is_marked_with_the_rule_that_replaced_it(confessed: Person) -> None:
-    prompt = texts(confessed)[0]
+def test_every_secret_is_marked_with_the_rule_that_replaced_it(person_with_secrets: Person) -> None:
+    prompt = texts(person_with_secrets)[0]
     for rule in SECRETS:
         assert f"[REDACTED:{rule}]" in prompt
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_no_secret_can_be_found(confessed: Person, secret: str) -> None:
+def test_no_secret_can_be_found(person_with_secrets: Person, secret: str) -> None:
     for part in re.split("[^A-Za-z0-9]", secret):
-        assert len(part) < 10 or found(confessed, f'"{part}"') == []
-    assert found(confessed, f'"{secret}"') == []
+        assert len(part) < 10 or found(person_with_secrets, f'"{part}"') == []
+    assert found(person_with_secrets, f'"{secret}"') == []
 
 
-def test_no_answer_has_a_secret(confessed: Person) -> None:
+def test_no_answer_has_a_secret(person_with_secrets: Person) -> None:
     answers = []
-    with confessed.mcp() as client:
+    with person_with_secrets.mcp() as client:
         listed = client.call("list_sessions", **EVERYTHING)
         hits = client.call("search_sessions", query="harmless", n_hits=50)
         (session,) = [item["id"] for item in listed["data"]["sessions"]]
@@ -128,7 +128,7 @@ def test_no_answer_has_a_secret(confessed: Person) -> None:
         whole = [client.call("open", id=event["id"]) for turn in turns for event in turn["data"]["events"]]
         answers += [json.dumps(answer) for answer in (listed, hits, opened, *turns, *whole)]
     for command in ("search harmless", "list", f"open {session}", "status", "doctor", "sources"):
-        answers.append(confessed.run(*command.split()).stdout)
+        answers.append(person_with_secrets.run(*command.split()).stdout)
     assert hits["data"]["results"]
     assert [secret for secret in SECRETS.values() if any(secret in answer for answer in answers)] == []
 
@@ -207,7 +207,7 @@ def test_a_secret_that_is_written_in_two_pieces_is_replaced(person: Person) -> N
 @pytest.mark.parametrize("how", ["variable", "settings file"])
 def test_without_redaction_everything_is_stored(person: Person, how: str) -> None:
     text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
-    write(person.claude_log(Claude().session), said_everywhere(text))
+    write(person.claude_log(Claude().session), text_in_every_place(text))
     if how == "variable":
         person.env["RECOLLECT_REDACT"] = "0"
     else:
@@ -236,7 +236,7 @@ def write_both(person: Person) -> Path:
     for number, folder in enumerate(["/work/private/diary", "/work/app"], 1):
         said = Claude(f"{number:08d}-0000-4000-8000-000000000000", cwd=folder, start=number * 10)
         word = "confidential" if "private" in folder else "public"
-        records = [{**record, "cwd": folder} for record in said_everywhere(f"something {word}")]
+        records = [{**record, "cwd": folder} for record in text_in_every_place(f"something {word}")]
         write(person.claude_log(said.session, folder.replace("/", "-")), records)
     return person.claude_log("00000001-0000-4000-8000-000000000000", "-work-private-diary")
 

@@ -75,7 +75,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=WAYS)
-def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
+def read_only(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     """A state folder with content that has become read-only, and the ids in it."""
     person = Person(tmp_path_factory.mktemp("closed"))
     fill(person)
@@ -92,8 +92,8 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_reading_command_works(closed: Closed) -> None:
-    person, known = closed
+def test_every_reading_command_works(read_only: Closed) -> None:
+    person, known = read_only
     before = snapshot(person.state)
     for command in COMMANDS:
         arguments = command.format(**known).split(" ")
@@ -107,8 +107,8 @@ def test_every_reading_command_works(closed: Closed) -> None:
     assert snapshot(person.state) == before
 
 
-def test_every_writing_command_says_that_the_folder_is_read_only(closed: Closed) -> None:
-    person, known = closed
+def test_every_writing_command_says_that_the_folder_is_read_only(read_only: Closed) -> None:
+    person, known = read_only
     for command in WRITING:
         done = person.run(*command.format(**known).split(" "), check=False)
         assert done.returncode == 1, f"{command}: {done.stderr}"
@@ -117,8 +117,8 @@ def test_every_writing_command_says_that_the_folder_is_read_only(closed: Closed)
         assert "is read-only. Make it writable, or set RECOLLECT_HOME" in done.stderr, f"{command}: {done.stderr}"
 
 
-def test_a_server_answers_and_leaves_nothing_behind(closed: Closed, tmp_path: Path) -> None:
-    person, known = closed
+def test_a_server_answers_and_leaves_nothing_behind(read_only: Closed, tmp_path: Path) -> None:
+    person, known = read_only
     before = snapshot(person.state)
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -28,15 +28,15 @@ EXAMPLES = 8  # of valid and of invalid requests, in addition to those at the li
 PASSED_ON = {"Via": "1.1 test"}
 NOBODY = "00000000-0000-4000-8000-000000000000"
 UNSET = ("command", "runner", "cursor", "within_id", "provider", "startLine")  # a schema cannot describe their meaning
-OBEYED = ("deadline_ms", "runner", "runners", "turn_timeout_ms")  # in a config
-OF_NOTHING = {f"POST /v1/tools/{name}" for name in ("get_observations", "read", "record_observation")}
-OF_NOTHING.add(
+EFFECTIVE_KEYS = ("deadline_ms", "runner", "runners", "turn_timeout_ms")  # in a config
+WITHOUT_VALID_REQUESTS = {f"POST /v1/tools/{name}" for name in ("get_observations", "read", "record_observation")}
+WITHOUT_VALID_REQUESTS.add(
     "GET /sessions/{session_id}/events"
 )  # would continue as long as the session does, so it is requested for unknown sessions only
-BESIDE_DOORS = {"GET /sessions/{session_id}/events", "GET /health", "POST /login-links"}
+OTHER_ROUTES = {"GET /sessions/{session_id}/events", "GET /health", "POST /login-links"}
 NEEDED = {"/sessions": "prompt", "/v1/tools/meerkat_create_session": "prompt", "/v1/tools/search_events": "query"}
 GROUP = re.compile(r"{(\w+)}")
-UNNAMED = str.maketrans("", "", "[]\0")  # characters that the name of a label in a query cannot have
+NOT_IN_LABELS = str.maketrans("", "", "[]\0")  # characters that the name of a label in a query cannot have
 
 
 class Known:
@@ -120,7 +120,7 @@ def test_every_route_is_in_the_document_and_nothing_else_is() -> None:
     }
     routes = {route.http for operation in OPERATIONS.values() for route in operation.routes if route.http}
     tools = {f"POST /v1/tools/{name}" for name in toolset_of(tuple(FAMILIES)).operations}
-    assert documented == routes | tools | BESIDE_DOORS
+    assert documented == routes | tools | OTHER_ROUTES
 
 
 def test_every_path_of_the_document_answers_with_and_without_v1(server: HttpServer) -> None:
@@ -148,11 +148,11 @@ def test_valid_requests_get_the_documented_responses(label: str, server: HttpSer
         body=dict.fromkeys(body.get("required", ()), "") if body else NOT_SET,
         media_type="application/json" if body else None,
     )
-    make_sense(case, known)
+    make_valid(case, known)
     response = case.call_and_validate(
         base_url=server.url, headers={**PASSED_ON, "Authorization": f"Bearer {server.token}"}, timeout=30
     )
-    assert response.status_code == (404 if label in OF_NOTHING else 200), response.text
+    assert response.status_code == (404 if label in WITHOUT_VALID_REQUESTS else 200), response.text
 
 
 @API.parametrize()
@@ -160,7 +160,7 @@ def test_valid_requests_get_the_documented_responses(label: str, server: HttpSer
 def test_any_request_gets_a_documented_response(case: Case, server: HttpServer, known: Known) -> None:
     is_positive = case.meta is not None and case.meta.generation.mode.is_positive
     if is_positive:
-        make_sense(case, known)
+        make_valid(case, known)
     elif isinstance(case.body, dict) and isinstance(case.body.get("command"), list):
         return  # harmless if the server accepted it
     elif isinstance(case.body, dict) and case.body.get("user_id") is not None and "x-device-id" in (case.headers or {}):
@@ -174,7 +174,7 @@ def test_only_built_in_runners_were_run(server: HttpServer, known: Known) -> Non
     assert {row["runner"] for row in answer["sessions"]} == {"recall"}
 
 
-def make_sense(case: Case, known: Known) -> None:
+def make_valid(case: Case, known: Known) -> None:
     """Change a request that fits the schema so that it names existing ids and meaningful words."""
     doomed = GROUP.findall(case.path)[-1] if case.method == "DELETE" else "session_id" if "archive" in case.path else ""
     for place in (case.path_parameters, case.query, case.body):
@@ -186,13 +186,13 @@ def make_sense(case: Case, known: Known) -> None:
             elif name in SENSE and value is not None:
                 place[name] = SENSE[name](value, known, name == doomed)
             elif name.startswith("labels["):
-                place[f"labels[say {name[6:].translate(UNNAMED)}]"] = str(place.pop(name)).translate(UNNAMED)
+                place[f"labels[say {name[6:].translate(NOT_IN_LABELS)}]"] = str(place.pop(name)).translate(NOT_IN_LABELS)
             elif isinstance(value, float) and value.is_integer():
                 place[name] = int(value)  # a schema accepts 1.0 as an integer; most programs do not
-    _go_together(case)
+    _fix_dependent_arguments(case)
 
 
-def _go_together(case: Case) -> None:
+def _fix_dependent_arguments(case: Case) -> None:
     """Arguments that depend on each other."""
     if case.path.endswith("/events"):
         case.path_parameters["session_id"] = NOBODY
@@ -220,8 +220,8 @@ def texts(value: Any, known: Known, is_last: bool) -> Any:
     return [f"say {one}"[:60] for one in value] if isinstance(value, list) else text(value, known, is_last)
 
 
-def obeyed_by_nobody(value: Any, known: Known, is_last: bool) -> Any:
-    return {name: inner for name, inner in dict(value).items() if name not in OBEYED}
+def without_effective_keys(value: Any, known: Known, is_last: bool) -> Any:
+    return {name: inner for name, inner in dict(value).items() if name not in EFFECTIVE_KEYS}
 
 
 def session(value: Any, known: Known, is_last: bool) -> str:
@@ -240,8 +240,8 @@ SENSE: dict[str, Sense] = {
     **dict.fromkeys(("prompt", "query", "title", "subtitle", "narrative"), text),
     **dict.fromkeys(("types", "projects", "concepts", "files", "facts", "files_read", "files_modified"), texts),
     "query": texts,
-    "config": obeyed_by_nobody,
-    "patch": obeyed_by_nobody,
+    "config": without_effective_keys,
+    "patch": without_effective_keys,
     "session_id": session,
     "journey_id": journey,
     "document_id": lambda value, known, is_last: known.new_document() if is_last else known.document,

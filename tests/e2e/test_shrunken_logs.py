@@ -10,7 +10,7 @@ from tests.e2e.archives import archived, found, sessions, texts, undisturbed
 from tests.e2e.codex_rollout import THREAD, codex_session
 from tests.logs import Claude, append, write
 
-SAID = ["where does the heron nest", "by the estuary", "and the egret", "in the reeds"]
+TEXTS = ["where does the heron nest", "by the estuary", "and the egret", "in the reeds"]
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def claude() -> Claude:
 @pytest.fixture
 def log(person: Person, claude: Claude) -> Path:
     path = person.claude_log(claude.session)
-    write(path, [claude.says(text) if place % 2 else claude.prompt(text) for place, text in enumerate(SAID)])
+    write(path, [claude.says(text) if place % 2 else claude.prompt(text) for place, text in enumerate(TEXTS)])
     person.sync()
     return path
 
@@ -48,7 +48,7 @@ def test_a_shrunken_log_removes_no_stored_event(person: Person, log: Path, damag
     person.run("sync")
     if again == "rebuild":
         person.run("rebuild", "--logs")
-    assert [text for text in texts(person) if text != "{}"] == SAID
+    assert [text for text in texts(person) if text != "{}"] == TEXTS
     assert len(found(person, "heron")) == 1
     assert len(found(person, "egret")) == 1
 
@@ -62,7 +62,7 @@ def test_an_emptied_log_that_grows_adds_events(person: Person, claude: Claude, l
     person.sync()
     append(log, claude.says("on the chimney"))
     person.sync()
-    assert texts(person) == [*SAID, "and the stork", "on the chimney"]
+    assert texts(person) == [*TEXTS, "and the stork", "on the chimney"]
     before = archived(person)
     person.run("rebuild", "--logs")
     assert archived(person) == before
@@ -126,12 +126,12 @@ def test_a_rebuild_keeps_the_events_of_a_shrunken_log(
     if seen:
         person.sync()
     person.run("rebuild", "--logs")
-    assert texts(person) == SAID
+    assert texts(person) == TEXTS
     with log.open("ab") as stream:
         stream.write(b"\n" if how == "NUL bytes" else b"")
     append(log, claude.prompt("and the stork"), claude.says("on the chimney"))
     person.sync()
-    assert texts(person) == [*SAID, "and the stork", "on the chimney"]
+    assert texts(person) == [*TEXTS, "and the stork", "on the chimney"]
 
 
 @pytest.mark.parametrize("how", ["renamed", "copied and emptied"])
@@ -143,7 +143,7 @@ def test_a_rotated_log_keeps_its_stored_events(person: Person, claude: Claude, l
         rotated.write_bytes(log.read_bytes())
     write(log, [claude.prompt("a new file"), claude.says("of the same session")])
     person.sync()
-    assert texts(person) == [*SAID, "a new file", "of the same session"]
+    assert texts(person) == [*TEXTS, "a new file", "of the same session"]
 
 
 def test_a_log_that_begins_with_another_session_keeps_the_first_one(person: Person, log: Path) -> None:
@@ -165,7 +165,7 @@ def test_lines_after_garbage_are_added(person: Person, claude: Claude, log: Path
     person.sync()
     append(log, claude.prompt("after the crash"))
     person.sync()
-    assert texts(person) == [*SAID, "after the crash"]
+    assert texts(person) == [*TEXTS, "after the crash"]
     before = texts(person)
     person.run("rebuild", "--logs")
     assert texts(person) == before
@@ -174,10 +174,10 @@ def test_lines_after_garbage_are_added(person: Person, claude: Claude, log: Path
 def test_a_rewound_log_replaces_what_was_rewound(person: Person, claude: Claude, log: Path) -> None:
     log.write_bytes(b"".join(lines(log)[:2]))
     person.sync()
-    assert texts(person) == SAID
+    assert texts(person) == TEXTS
     append(log, claude.prompt("another way"))
     person.sync()
-    assert texts(person) == [*SAID[:2], "another way"]
+    assert texts(person) == [*TEXTS[:2], "another way"]
     assert archived(person) == undisturbed(person)
     assert found(person, "egret") == []
 

@@ -13,7 +13,7 @@ from tests.e2e.processes import running, until
 from tests.live_processes import REALM, create_deferred, messages
 from tests.rpc_server import RawRpc
 
-MUCH = 300_000  # bytes: several times what a pipe holds
+OUTPUT_BYTES = 300_000  # bytes: several times what a pipe holds
 CANCELLED = 14
 
 
@@ -29,10 +29,10 @@ def rpc(person: Person) -> Iterator[RawRpc]:
         yield server
 
 
-def talking(folder: Path, then: str = "") -> list[str]:
+def verbose_agent(folder: Path, then: str = "") -> list[str]:
     """An agent that prints much, creates a file afterwards, and continues."""
     marker = folder / "said"
-    code = f"import os, pathlib, time\nos.write(1, b'x' * {MUCH})\npathlib.Path({str(marker)!r}).touch()\n{then}"
+    code = f"import os, pathlib, time\nos.write(1, b'x' * {OUTPUT_BYTES})\npathlib.Path({str(marker)!r}).touch()\n{then}"
     (folder / "agent.py").write_text(code)
     return [sys.executable, str(folder / "agent.py")]
 
@@ -57,7 +57,7 @@ def test_a_client_that_does_not_read_progress_does_not_block_its_turn(person: Pe
 
 
 def test_a_turn_without_a_reader_can_be_interrupted_from_elsewhere(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
-    command = " ".join(talking(tmp_path, "time.sleep(600)"))
+    command = " ".join(verbose_agent(tmp_path, "time.sleep(600)"))
     session = create_deferred(rpc)
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
     with running(person, *arguments, stdout=subprocess.PIPE) as process:
@@ -69,12 +69,12 @@ def test_a_turn_without_a_reader_can_be_interrupted_from_elsewhere(person: Perso
 
 def test_a_late_reader_gets_the_complete_answer(person: Person, rpc: RawRpc, tmp_path: Path) -> None:
     session = create_deferred(rpc)
-    command = " ".join(talking(tmp_path))
+    command = " ".join(verbose_agent(tmp_path))
     arguments = ("run", "go", "--resume", session, "--command", command, "--realm", REALM)
     with running(person, *arguments, stdout=subprocess.PIPE) as process:
         until(lambda: rpc.result("session/read", session_id=session)["message_count"] == 2)
         assert process.stdout is not None
-        assert process.stdout.read() == b"x" * MUCH + b"\n"
+        assert process.stdout.read() == b"x" * OUTPUT_BYTES + b"\n"
         assert process.wait(20) == 0
 
 

@@ -138,15 +138,15 @@ def test_a_locked_database_is_reported_and_read_later(person: Person, crush: Cru
     assert problems(person) == []
 
 
-@pytest.mark.parametrize("rubbish", [b"not a database at all" * 400, b"SQLite format 3\0" + b"\xff" * 8_000])
+@pytest.mark.parametrize("garbage", [b"not a database at all" * 400, b"SQLite format 3\0" + b"\xff" * 8_000])
 def test_a_damaged_database_is_reported_and_its_stored_events_stay(
-    person: Person, crush: Crush, beside: Claude, rubbish: bytes
+    person: Person, crush: Crush, beside: Claude, garbage: bytes
 ) -> None:
     crush.begins()
     crush.says("before the damage")
     crush.close()
     person.sync()
-    crush.path.write_bytes(rubbish)
+    crush.path.write_bytes(garbage)
     person.sync()
     assert sorted(texts(person)) == ["before the damage", "meanwhile"]
     assert problems(person) == ["is damaged: not a valid SQLite database"]

@@ -25,7 +25,7 @@ NPM = ("--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier")
 PATIENCE_S = 300
 
 
-def ran(command: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
+def run_program(command: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
     """The output of a program, which must succeed. A program that hangs is killed with its children."""
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, env=env, start_new_session=True, **pipes) as process:
@@ -50,12 +50,12 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted, stamp = (SDK / "package.json").read_bytes(), folder / "installed.json"
     if not stamp.exists() or stamp.read_bytes() != wanted:
         shutil.copy(SDK / "package.json", folder)
-        ran(["npm", "install", "--ignore-scripts", *NPM], folder)
+        run_program(["npm", "install", "--ignore-scripts", *NPM], folder)
         stamp.write_bytes(wanted)
     return folder / "node_modules"
 
 
-def copied(folder: Path, modules: Path) -> Path:
+def cloned(folder: Path, modules: Path) -> Path:
     """A clone of the SDK, with its development tools."""
     shutil.copytree(SDK, folder, ignore=shutil.ignore_patterns(*BUILT))
     (folder / "node_modules").symlink_to(modules)
@@ -64,16 +64,16 @@ def copied(folder: Path, modules: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def built(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = copied(tmp_path_factory.mktemp("sdk") / "typescript", modules)
-    ran(["npm", "run", "build"], folder)
+    folder = cloned(tmp_path_factory.mktemp("sdk") / "typescript", modules)
+    run_program(["npm", "run", "build"], folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def tarball(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What would be published, packed from a fresh clone."""
-    folder = copied(tmp_path_factory.mktemp("packed") / "typescript", modules)
-    ran(["npm", "pack", "--foreground-scripts=false", *NPM], folder)
+    folder = cloned(tmp_path_factory.mktemp("packed") / "typescript", modules)
+    run_program(["npm", "pack", "--foreground-scripts=false", *NPM], folder)
     (packed,) = folder.glob("*.tgz")
     return packed
 
@@ -87,7 +87,7 @@ def servers(person: Person) -> dict[str, str]:
 
 
 def test_the_types_match_the_operations() -> None:
-    generated = ran([sys.executable, str(GENERATOR)], ROOT)
+    generated = run_program([sys.executable, str(GENERATOR)], ROOT)
     assert (SDK / "src" / "operations.ts").read_text("utf-8") == generated, "out of date: make sdk"
 
 
@@ -131,7 +131,7 @@ def test_the_sdk_has_the_servers_version() -> None:
 @pytest.mark.parametrize("name", TESTS)
 def test_the_sdks_own_tests_pass(name: str, built: Path, person: Person) -> None:
     """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its transports."""
-    output = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
+    output = run_program(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
     tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", output, re.MULTILINE)}
     assert tallies["pass"] == tallies["tests"] > 0, output
 
@@ -140,9 +140,9 @@ def test_the_package_has_only_compiled_files_readme_and_licence(tarball: Path, b
     modules = [path.stem for path in SDK.glob("src/*.ts")]
     expected = {f"dist/{name}.{kind}" for name in modules for kind in ("js", "d.ts")}
     expected |= {"package.json", "README.md", "LICENSE"}
-    listed = json.loads(ran(["npm", "pack", "--dry-run", "--json", "--ignore-scripts", *NPM], built))
+    listed = json.loads(run_program(["npm", "pack", "--dry-run", "--json", "--ignore-scripts", *NPM], built))
     assert {file["path"] for file in listed[0]["files"]} == expected
-    assert set(ran(["tar", "-tzf", str(tarball)], built).split()) == {f"package/{path}" for path in expected}
+    assert set(run_program(["tar", "-tzf", str(tarball)], built).split()) == {f"package/{path}" for path in expected}
 
 
 def test_a_program_compiles_against_the_package_and_runs(
@@ -152,9 +152,9 @@ def test_a_program_compiles_against_the_package_and_runs(
     consumer = tmp_path / "consumer"
     shutil.copytree(SDK / "test" / "consumer", consumer)
     (consumer / "readme.ts").write_text(examples(), "utf-8")
-    ran(["npm", "install", "--offline", "--no-save", *NPM, str(tarball)], consumer)
-    ran([str(modules / ".bin" / "tsc"), "--typeRoots", str(modules / "@types")], consumer)
-    printed = json.loads(ran(["node", "out/main.js"], consumer, servers(person)))
+    run_program(["npm", "install", "--offline", "--no-save", *NPM, str(tarball)], consumer)
+    run_program([str(modules / ".bin" / "tsc"), "--typeRoots", str(modules / "@types")], consumer)
+    printed = json.loads(run_program(["node", "out/main.js"], consumer, servers(person)))
     assert printed == {
         "text": "hello", "roles": ["user", "assistant"], "hasTokens": True, "maybe": None, "told": "streamed",
         "sameDocument": True, "titles": ["a"], "hasCount": True, "unknown": "INVALID_PARAMS", "isTyped": True, "generation": 0,

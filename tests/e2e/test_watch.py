@@ -39,7 +39,9 @@ def mcp(person: Person) -> Iterator[RawMcp]:
 
 
 @pytest.fixture(scope="module", params=[watch, mcp], ids=["watch", "mcp"])
-def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, RawMcp]]:
+def watched_person(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Person, RawMcp]]:
     """A person with one session, and a process that watches it."""
     person = Person(tmp_path_factory.mktemp("watched"))
     claude = Claude()
@@ -67,16 +69,16 @@ def writer(person: Person) -> int:
     return int(lock.read_text() or 0) if lock.exists() else 0
 
 
-def test_an_appended_line_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_an_appended_line_becomes_searchable(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     said = Claude(start=10)
     for word in ("jackdaw", "kestrel", "lapwing"):
         append(person.claude_log(said.session), said.says(f"a {word}"))
         until(partial(finds, client, word))
 
 
-def test_a_line_written_in_pieces_becomes_searchable_once_complete(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_a_line_written_in_pieces_becomes_searchable_once_complete(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     said = Claude("66666666-6666-4666-8666-666666666666")
     whole = write(person.home / "aside", [said.says("a merlin at last"), said.says("a nightjar too")]).read_bytes()
     with person.claude_log(said.session).open("ab", buffering=0) as agent:
@@ -85,31 +87,31 @@ def test_a_line_written_in_pieces_becomes_searchable_once_complete(watched: tupl
     until(lambda: finds(client, "merlin") and finds(client, "nightjar"))
 
 
-def test_a_new_session_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_a_new_session_becomes_searchable(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     said = Claude("22222222-2222-4222-8222-222222222222", start=20)
     write(person.claude_log(said.session), [said.prompt("an osprey")])
     until(lambda: finds(client, "osprey"))
 
 
-def test_new_project_folders_become_searchable(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_new_project_folders_become_searchable(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     for number in range(8):
         said = Claude(f"{number:08d}-3333-4333-8333-333333333333", start=30)
         write(person.claude_log(said.session, f"-work-other-{number}"), [said.prompt(f"a pintail{number}")])
         until(partial(finds, client, f"pintail{number}"))
 
 
-def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     said = Claude(start=40)
     log = person.claude_log(said.session).with_suffix("") / "subagents" / "agent-a1.jsonl"
     write(log, [said.prompt("look for a quail", isSidechain=True, agentId="a1")])
     until(lambda: finds(client, "quail"))
 
 
-def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
-    person, client = watched
+def test_a_replaced_log_is_noticed(watched_person: tuple[Person, RawMcp]) -> None:
+    person, client = watched_person
     said = Claude("55555555-5555-4555-8555-555555555555", start=50)
     log = write(person.claude_log(said.session), [said.prompt("an old rail")])
     until(lambda: finds(client, "rail"))
@@ -188,7 +190,7 @@ def test_watch_prints_what_it_reads_unless_quiet(person: Person) -> None:
         assert process.stdout.readline().startswith(b"Read ")
     log = person.claude_log(claude.session)
     with running(person, "watch", "--quiet", stdout=subprocess.PIPE) as process, person.mcp() as client:
-        until(lambda: continues(client, log))
+        until(lambda: notices_after_takeover(client, log))
         process.send_signal(signal.SIGTERM)
         assert process.stdout is not None
         assert process.stdout.read() == b""
@@ -221,7 +223,7 @@ def test_a_second_watcher_takes_over_when_the_first_one_ends(person: Person) -> 
         first.kill()
         first.wait()
         until(lambda: is_writer(second, person))
-        until(lambda: continues(client, log))
+        until(lambda: notices_after_takeover(client, log))
 
 
 def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
@@ -232,10 +234,10 @@ def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
         first.kill()
         first.wait()
         until(lambda: writer(person) in children_of(client.process.pid))
-        until(lambda: continues(client, log))
+        until(lambda: notices_after_takeover(client, log))
 
 
-def continues(client: RawMcp, log: Path) -> bool:
+def notices_after_takeover(client: RawMcp, log: Path) -> bool:
     """Whether the process that took over notices changes."""
     append(log, Claude(start=int.from_bytes(os.urandom(2))).says("a turnstone"))
     return bool(client.call("search_sessions", query="turnstone")["data"]["result_count"])
