@@ -75,7 +75,7 @@ def test_the_context_of_a_hook_does_not_swallow_the_prompt(place: Place) -> None
     agent = AGENTS["gemini-cli"]
     agent.prepare(place)
     place.run([*agent.first, "Count the bitterns"])
-    assert "<hook_context>" in place.shown() and "obs-" in place.shown(), "the model was told what is remembered"
+    assert "<hook_context>" in place.shown() and "obs-" in place.shown(), "the model received the observations"
     (session,) = place.sessions()
     assert session["title"] == "Count the bitterns"
     (hit,) = place.person.json("search", "bitterns", "-t", "user_input")["data"]["results"]

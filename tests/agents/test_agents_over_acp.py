@@ -50,7 +50,7 @@ def test_an_agent_that_cannot_load_its_session_gets_the_earlier_messages(place: 
     place.run_over_acp("Count the bitterns", command)
     place.run_over_acp("Count the egrets", command, "--resume", "last")
     if time.time() // 60 > begun // 60:
-        pytest.skip("the minute ended in between, so the agent found its session")
+        pytest.skip("a new minute began, so the agent found its session")
     assert "Earlier in this conversation" in place.shown()
     (session,) = place.sessions()
     assert [message["content"] for message in by_role(place.history(session["id"]), "user")] == [

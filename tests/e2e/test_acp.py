@@ -184,7 +184,7 @@ def test_an_agent_that_lost_its_session_gets_the_earlier_messages(turn: Turn, ma
     def history() -> Iterator[dict[str, str]]:
         yield {"role": "assistant", "content": "late"}
         yield {"role": "user", "content": "early " * 4_000}
-        raise AssertionError("more was read than an agent is told")
+        raise AssertionError("more messages were read than an agent gets")
 
     outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=history)
     assert outputs[0] == RunnerState({"acp_session": NEW})
@@ -233,7 +233,7 @@ def test_the_policy_answers_permission_requests(
 def test_a_rejected_call_precedes_the_text_that_reports_it(turn: Turn) -> None:
     call = ToolCall("p", "Edit x.py")
     rejected = [call, ToolResult("p", REJECTED, is_error=True), AnswerText("the reject_once"), TurnEnded()]
-    assert turn.outputs("propose")[1:] == rejected, "what was only proposed is no result"
+    assert turn.outputs("propose")[1:] == rejected, "a proposed change is not a result"
 
 
 def test_an_unknown_policy_starts_no_process(turn: Turn) -> None:

@@ -84,7 +84,7 @@ def test_an_agent_that_forgot_gets_the_earlier_messages_in_the_next_turn(server:
     first = ask(server, "POST", "/sessions", {"prompt": "the code is 4711\nrepeat", "runner": "acp", "command": command})
     again = ask(server, "POST", f"/sessions/{first['session_id']}/messages", {"prompt": "repeat"})
     assert again["turns"] == 2
-    assert again["text"].count("the code is 4711") >= 1, "the runner is kept, and the agent is told the history"
+    assert again["text"].count("the code is 4711") >= 1, "the runner is stored, and the agent gets the history"
 
 
 def test_the_realms_policy_answers_permission_requests(server: HttpServer) -> None:

@@ -150,7 +150,7 @@ def test_a_session_that_has_just_answered_is_found_by_an_unread_session(person: 
     with agent(person, folder, claudecode__toolUseId="toolu_03new") as asked:
         assert {*asked.titles()} == {OTHER}
         append(person.claude_log(first.session), first.prompt("why is that"))
-        assert asked.titles() == [], "it has begun another turn, which is not read yet"
+        assert asked.titles() == [], "the session has begun another turn, which is not read yet"
 
 
 def test_without_an_id_the_session_being_written_in_the_folder_is_the_caller(person: Person, folder: Path) -> None:
@@ -175,12 +175,12 @@ def test_a_session_that_has_ended_or_works_elsewhere_is_found(person: Person, fo
     with agent(person, tmp_path) as asked:
         until(lambda: all(name in asked.remembered(query=QUESTION) for name in (OTHER, ASKING)))
         assert asked.remembered(query=["capstan pawl", "spring"]).count("### ") == 2
-        assert {*asked.titles()} == {OTHER, ASKING}, "nobody works in this folder"
+        assert {*asked.titles()} == {OTHER, ASKING}, "no session works in this folder"
     os.utime(paths[ASKING], (LONG_AGO, LONG_AGO))
     with agent(person, folder) as asked:
         assert {*asked.titles()} == {OTHER, ASKING}, "no session is being written"
         asked.meta = {"claudecode/toolUseId": 7, "threadId": ["x"]}
-        assert {*asked.titles()} == {OTHER, ASKING}, "what is no id names nobody"
+        assert {*asked.titles()} == {OTHER, ASKING}, "an invalid id names no session"
         asked.meta = {"threadId": "019b7d77-0001-7001-8a11-000000000000"}
         assert {*asked.titles()} == {OTHER, ASKING}, "a session that is not read yet has nothing to leave out"
 

@@ -406,7 +406,7 @@ def test_a_full_disk_is_reported_and_loses_no_stored_event(small_disk: Person) -
     done = small_disk.run("sync", check=False)
     assert done.returncode == 1
     assert "disk is full" in sentences(done)
-    assert set(before) <= set(archived(small_disk)), "what there was room for may be there as well"
+    assert set(before) <= set(archived(small_disk)), "events that still fitted on the disk may be there too"
     assert finds_everything(small_disk)
 
 

@@ -150,7 +150,9 @@ def test_rebuild_builds_the_index_again(person: Person) -> None:
     paint(person)
     assert "10 events" in person.run("rebuild").stdout
     assert person.run("rebuild", "--quiet").stdout == ""
-    assert "in 2 of 2 logs: 0 events" in person.run("rebuild", "--logs").stdout, "what is told again is not written again"
+    assert "in 2 of 2 logs: 0 events" in person.run("rebuild", "--logs").stdout, (
+        "a log that is read again is not stored again"
+    )
     assert len(found(person, "windmill")) == 5
 
 

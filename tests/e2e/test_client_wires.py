@@ -64,7 +64,7 @@ async def first_text(stream: Any) -> str:
     async for event in stream:
         if isinstance(event, TextDelta):
             return event.delta.strip()
-    raise AssertionError("it said nothing")
+    raise AssertionError("the turn had no text")
 
 
 # ---- servers that end

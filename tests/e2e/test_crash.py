@@ -58,7 +58,7 @@ def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
     while len(killed) < 25:
         agents.write(300)
         killed.append(kill_during_sync(agents.person, chance.uniform(0, 0.12)))
-    assert sum(killed) >= 4, "the kills must find the writer at work"
+    assert sum(killed) >= 4, "the kills must happen while the writer works"
     agents.person.run("sync")
     return agents
 

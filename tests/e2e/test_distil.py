@@ -93,7 +93,7 @@ def test_a_second_pass_reads_no_turn_and_writes_nothing(person: Person, monkeypa
     person.sync()
     all_done(person)
     before = remembered(person)
-    monkeypatch.setattr(Distiller, "steps", lambda self: pytest.fail("there was nothing to do"))
+    monkeypatch.setattr(Distiller, "steps", lambda self: pytest.fail("there was nothing to distil"))
     all_done(person)
     person.sync()
     all_done(person)

@@ -26,7 +26,7 @@ OPERATIONS = [
 def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
-        pytest.skip("the docs page is looked at with chromium, which is not installed")
+        pytest.skip("the docs page needs chromium, which is not installed")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser

@@ -160,7 +160,7 @@ def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
         with closing(sqlite3.connect(person.realm / name, isolation_level=None)) as db:
             db.executescript(script)
     log.unlink()
-    assert ", 2023-11-14)" in start(person, folder), "a hook reads a memory as it is"
+    assert ", 2023-11-14)" in start(person, folder), "a hook reads a memory that is not migrated"
     person.run("sync")
     listed = sessions(person)
     assert listed["kimi"]["estimated_time"] is True

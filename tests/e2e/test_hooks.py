@@ -311,8 +311,8 @@ CODEX = {"transcript_path": None, "model": "gpt-5", "permission_mode": "default"
         pytest.param(CODEX, [], [], id="codex"),
         pytest.param(GEMINI, [], ["hookSpecificOutput", "additionalContext"], id="gemini-cli"),
         pytest.param({"conversation_id": "c1"}, [], ["additional_context"], id="cursor"),
-        pytest.param({}, ["--format", "json"], ["hookSpecificOutput", "additionalContext"], id="asked for JSON"),
-        pytest.param(GEMINI, ["--format=text"], [], id="asked for text"),
+        pytest.param({}, ["--format", "json"], ["hookSpecificOutput", "additionalContext"], id="with --format json"),
+        pytest.param(GEMINI, ["--format=text"], [], id="with --format text"),
     ],
 )
 def test_every_host_gets_its_own_form(
@@ -496,7 +496,7 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
     """The front matter of a Markdown file, and its body."""
     _, head, body = re.split(r"^---\n", text, maxsplit=2, flags=re.MULTILINE)
     fields = dict(line.split(": ", 1) for line in head.splitlines())
-    assert not any(": " in value or " #" in value for value in fields.values()), "would need quotes in YAML"
+    assert not any(": " in value or " #" in value for value in fields.values()), "the value would need quotes in YAML"
     return fields, body
 
 

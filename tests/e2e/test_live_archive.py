@@ -75,6 +75,6 @@ def test_an_answer_from_memory_is_not_stored_as_memory(rpc: RawRpc) -> None:
     for _ in range(2):
         text = rpc.result("session/create", prompt="What did we decide about quolls?")["text"]
         assert "JetStream" in text
-        assert "> What did we decide" not in text, "who asks again wants no question for an answer"
+        assert "> What did we decide" not in text, "a question that is repeated must not find the earlier question"
     assert found(rpc, "JetStream") == ["assistant_response"]
     assert found(rpc, "quolls").count("user_input") == 3

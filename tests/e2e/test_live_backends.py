@@ -358,7 +358,7 @@ def unwritable(folder: Path) -> Iterator[list[str]]:
         mount = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}'"
         prefix = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$0" "$@"']
         if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
-            pytest.skip("root is bound by no permissions, and may mount nothing here")
+            pytest.skip("root ignores permissions and cannot mount anything here")
         yield prefix
         return
     paths = [folder, *folder.rglob("*")]

@@ -319,9 +319,7 @@ def test_a_turn_whose_process_was_killed_is_closed_as_crashed(person: Person, ot
     seen = other.result("session/read", session_id=session)
     assert (seen["is_active"], seen["message_count"], seen["turns"]) == (False, 2, 1)
     assert other.result("turn/start", session_id=session, prompt="again", command=["cat"])["turns"] == 2
-    assert other.events()[0]["sequence"] == 3, (
-        "what was told of the turn that crashed had 1 and 2, and nobody gets them again"
-    )
+    assert other.events()[0]["sequence"] == 3, "the crashed turn used the numbers 1 and 2, which are not used again"
     assert [message.get("kind") for message in messages(other, session)] == [None, "crash", None, None]
     assert ended(other, session, 0) == (True, "The process that ran this turn ended without finishing it.", None)
     until(lambda: not any(map(is_alive, started)), ENDED_WITHIN_S)

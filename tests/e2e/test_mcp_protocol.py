@@ -95,7 +95,7 @@ def test_a_client_gets_the_revision_that_it_requests(person: Person, version: st
     validate_server_result("initialize", version, hello)
     validate_server_result("tools/list", version, listed)
     validate_server_result("tools/call", version, called)
-    assert {"resultType", "_meta"}.isdisjoint({*listed, *called}), "the older revisions know nothing of these"
+    assert {"resultType", "_meta"}.isdisjoint({*listed, *called}), "the older revisions do not have these"
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2099-12-31", "", None, 5, ["2025-11-25"]])

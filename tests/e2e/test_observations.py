@@ -155,7 +155,7 @@ def test_a_second_run_does_nothing(person: Person) -> None:
 def test_extracting_all_observations_again_gives_the_same_ones(person: Person) -> None:
     before = state(person)
     assert person.run("distil", "--again").stdout == f"{len(before[0])} observations.\n"
-    assert state(person) == before, "the same ids and keys, so that nobody's references break"
+    assert state(person) == before, "ids and keys are the same, so that references stay valid"
 
 
 def test_only_new_turns_are_distilled(person: Person) -> None:
@@ -170,7 +170,7 @@ def test_only_new_turns_are_distilled(person: Person) -> None:
     )
     person.run("sync")
     after = {row.id: row.key for row in state(person)[0]}
-    assert before.items() <= after.items(), "what was there has kept its key"
+    assert before.items() <= after.items(), "earlier observations have the same keys"
     assert len(after) > len(before)
 
 

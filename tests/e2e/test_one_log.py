@@ -120,7 +120,7 @@ def test_a_damaged_compressed_log_affects_only_that_log(person: Person, good: Pa
 @pytest.mark.parametrize("megabytes", [800, 1_200])  # a small sync takes 600 of address space
 def test_a_log_too_large_for_memory_affects_only_that_log(person: Person, good: Path, megabytes: int) -> None:
     if not sys.platform.startswith("linux"):
-        pytest.skip("other systems do not hold a process to a limit of memory")
+        pytest.skip("other systems do not enforce a memory limit of a process")
     claude = Claude()
     log = write(
         person.claude_log(claude.session), [claude.prompt("before"), claude.says("x" * (150 << 20)), claude.prompt("after")]
@@ -144,7 +144,7 @@ def test_a_document_or_database_too_large_for_memory_affects_only_that_log(
     person: Person, good: Path, tmp_path: Path, case: str, ending: str
 ) -> None:
     if not sys.platform.startswith("linux"):
-        pytest.skip("other systems do not hold a process to a limit of memory")
+        pytest.skip("other systems do not enforce a memory limit of a process")
     values = [value for value in long_values(FIXTURES / case, tmp_path / "fixture") if value.how == "longer"]
     next(value for value in values if value.shape.endswith(ending)).lay_out(person.home, 150 << 20)
     command = [sys.executable, "-c", SHORT_OF_MEMORY, "1000", "sync", "--no-distil", "--json"]

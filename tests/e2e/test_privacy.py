@@ -101,7 +101,7 @@ def person_with_secrets(tmp_path_factory: pytest.TempPathFactory) -> Person:
 def test_no_secret_is_stored_anywhere(person_with_secrets: Person) -> None:
     assert leaks(person_with_secrets, *SECRETS.values()) == []
     assert len(texts(person_with_secrets)) == 11
-    assert all("harmless" in text for text in texts(person_with_secrets)), "what surrounds a secret stays"
+    assert all("harmless" in text for text in texts(person_with_secrets)), "the text around a secret stays"
 
 
 def test_every_secret_is_marked_with_the_rule_that_replaced_it(person_with_secrets: Person) -> None:

@@ -77,7 +77,9 @@ def test_a_server_answers_reads_in_a_read_only_folder(person: Person) -> None:
         ):
             assert refused["code"] == "INTERNAL_ERROR"
         (person.realm / "live").unlink()
-        assert mcp.call("meerkat_create_session", prompt="x", command=["cat"])["text"] == "x", "as soon as it can be"
+        assert mcp.call("meerkat_create_session", prompt="x", command=["cat"])["text"] == "x", (
+            "a turn runs as soon as the realm can be written"
+        )
 
 
 def test_no_process_begins_to_write_in_a_realm_that_is_being_deleted(person: Person) -> None:
@@ -118,8 +120,8 @@ def test_a_delete_that_was_killed_is_finished_by_the_next(person: Person) -> Non
     for _ in range(2):
         create(person, "aside")
         assert inside(person, KILLED_WHILE_REMOVING, "realm", "delete", "aside", "--yes", check=False).returncode == -9
-        assert names(person) == ["other"], "it is gone all the same"
-    assert len(left(person)) == 3, "its files are not, yet"
+        assert names(person) == ["other"], "the realm is no longer listed"
+    assert len(left(person)) == 3, "its files are not deleted yet"
     person.run("realm", "delete", "other", "--yes")
     assert left(person) == []
 
@@ -132,7 +134,7 @@ def test_pruning_continues_after_a_realm_that_cannot_be_deleted(person: Person) 
     assert [row["realm_id"] for row in pruned["realms"]] == [first, last]
     (failed,) = pruned["failed"]
     assert (failed["realm_id"], "cannot be written" in failed["message"]) == (stuck, True)
-    assert left(person) == [stuck], "what another delete has left is gone too"
+    assert left(person) == [stuck], "the remains of another delete are removed too"
     assert f"Realm {stuck} was not deleted: The state folder" in person.run("realm", "prune").stdout
 
 

@@ -69,7 +69,7 @@ def test_json_output_contains_no_control_sequences(person: Person, hostile_log: 
         assert json.loads(printed), command
         assert set(acting(printed)) <= {JOINER}, command
     event = person.json("open", hit["event"]["id"])
-    assert "\x9b" in event["data"]["content"]["text"], "what was said is all there"
+    assert "\x9b" in event["data"]["content"]["text"], "all texts are there"
 
 
 def test_the_name_of_a_tool_cannot_forge_our_text(person: Person) -> None:
@@ -107,7 +107,7 @@ def test_no_tool_text_has_control_or_invisible_characters(person: Person, hostil
             assert "eploy" in text
             assert set(acting(text)) <= {JOINER}, tool
         event = client.open(hit["event"]["id"])
-        assert "\x1b" in event["content"]["text"], "the structure is what was said"
+        assert "\x1b" in event["content"]["text"], "the structured content has the exact text"
 
 
 def test_the_session_start_context_cannot_be_forged(person: Person, tmp_path: Path) -> None:

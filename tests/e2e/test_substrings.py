@@ -67,7 +67,9 @@ def test_a_small_archive_has_no_ngram_index(person: Person) -> None:
 
 
 def test_a_large_archive_gets_its_ngram_index_last(large: Person) -> None:
-    assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], "found before it is there"
+    assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], (
+        "the string is found before the index exists"
+    )
     all_done(large)
     assert mark(large) == 2 * EXCHANGES + 20
     assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"]
@@ -82,7 +84,7 @@ def test_a_rare_string_reads_few_events(large: Person) -> None:
         reader.db.set_trace_callback(asked.append)
         assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
         reader.db.set_trace_callback(None)
-    assert len(asked) < 20, "a question or two, not one for every session or event"
+    assert len(asked) < 20, "one or two queries, not one per session or event"
 
 
 def test_events_newer_than_the_index_are_found_at_once(large: Person) -> None:
@@ -92,7 +94,7 @@ def test_events_newer_than_the_index_are_found_at_once(large: Person) -> None:
     append(large.claude_log(TWO), log.prompt("laterPrompt10 and freshlyAdded"), log.says("yes"))
     large.sync()
     all_done(large)
-    assert mark(large) == before, "a few events are not worth writing it again"
+    assert mark(large) == before, "the index is not written again for a few events"
     assert previews(LiveRealm(large.settings()), "lyAdd") == ["laterPrompt10 and freshlyAdded"]
     assert previews(LiveRealm(large.settings()), "laterPrompt1") == ["laterPrompt1", "laterPrompt10 and freshlyAdded"]
 
@@ -103,7 +105,7 @@ def test_a_running_server_works_without_a_deleted_index(large: Person) -> None:
     assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
     shutil.rmtree(NGRAMS.folder(large.realm))
     assert previews(realm, "inPrompt2078") == ["plainPrompt2078"]
-    assert not is_up_to_date(large.realm, large.settings()), "it is missed"
+    assert not is_up_to_date(large.realm, large.settings()), "the missing index is noticed"
     all_done(large)
     assert mark(large) == 2 * EXCHANGES + 20
     assert previews(realm, "inPrompt2079") == ["plainPrompt2079"]
@@ -137,7 +139,7 @@ def test_an_index_overwritten_under_a_server_does_not_block_requests(large: Pers
             assert match["preview"] == "plainPrompt2077"
     if layout is NGRAMS:
         all_done(large)
-        assert mark(large) == 2 * EXCHANGES + 20, "it is made anew"
+        assert mark(large) == 2 * EXCHANGES + 20, "the index is built again"
 
 
 def test_a_writer_with_damaged_files_builds_the_index_again(large: Person) -> None:
