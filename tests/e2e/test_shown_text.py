@@ -21,7 +21,7 @@ def test_no_command_prints_control_or_invisible_characters(person: Person, hosti
 
 
 def test_a_transcript_cannot_forge_a_line_of_the_read_tool(person: Person, hostile_log: Path) -> None:
-    with opened(person) as client:
+    with connect_memory(person) as client:
         text = client.text("read", path=str(hostile_log))
         lines = text.splitlines()
         assert "> ## Exchange 99" in lines and "> # Sub-agent of: evil" in lines and "> > quoted" in lines

@@ -1,1 +1,1 @@
-"""Step 9, SPEAK: the same table of operations in every protocol. No logic of its own."""
+"""Step 9, SERVE: the same table of operations over every protocol. No logic here."""
