@@ -257,8 +257,7 @@ def test_a_watcher_distils_what_it_reads(person: Person) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), exchanges(log, "parser"))
     with watching(person):
-        until(lambda: (person.realm / "memory.db").exists() and is_up_to_date(person.realm, person.settings()))
-        assert len(remembered(person)) == 1
+        until(lambda: (person.realm / "memory.db").exists() and len(remembered(person)) == 1)
         append(path, *exchanges(log, "uploader"))
         until(lambda: len(remembered(person)) == 2)
         until(lambda: is_up_to_date(person.realm, person.settings()))

@@ -172,7 +172,7 @@ def test_an_index_build_killed_at_any_moment_is_finished_later(large: Person) ->
         "from recollect.settings import Settings\n"
         "realm = Path(sys.argv[1])\n"
         "with Distiller(realm, Settings(home=realm.parents[1]), {}) as distiller:\n"
-        "    for number, step in enumerate(one for one in distiller.steps() if one.what == 'pieces'):\n"
+        "    for number, step in enumerate(one for one in distiller.steps() if one.what == 'n-grams'):\n"
         "        if number == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     for step in (0, 3, 7):

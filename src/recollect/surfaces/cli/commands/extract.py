@@ -33,7 +33,8 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
     """Let a model read turns and record observations.
 
     Reads every finished turn once, newest first. [extraction] in settings.toml names the model and its budget:
-    an OpenAI-compatible service or your own command. No model reads anything unless you run this.
+    an OpenAI-compatible service or your own command. A model reads turns only when you run this command.
+    `recollect ask` sends it the excerpts that it found.
 
     \b
     recollect extract --dry-run            # how many turns, how many tokens

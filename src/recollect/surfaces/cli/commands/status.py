@@ -39,7 +39,7 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         warnings = realm.warnings(reader)
         redactions = reader.redactions()
-        index, pieces = realm.text_index(reader), realm.ngrams(reader)
+        index, ngrams = realm.text_index(reader), realm.ngrams(reader)
     sources = {
         name: {
             **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),
@@ -63,7 +63,7 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
             "behind": last - indexed,
             "bytes": _bytes(realm.folder, "text-*/*"),
         },
-        "pieces": {"behind": last - pieces.last_key, "bytes": _bytes(realm.folder, "pieces-*/*")},
+        "pieces": {"behind": last - ngrams.last_key, "bytes": _bytes(realm.folder, "pieces-*/*")},
         "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
         "memory": _memory(realm),
         "redactions": redactions,
@@ -121,9 +121,9 @@ def _draw(report: dict[str, Any]) -> None:
     out.print(f"{memory['observations']:,} observations, {memory['vectors']:,} vectors, {size(memory['bytes'])}")
     for warning in memory["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
-    pieces = f", pieces {size(report['pieces']['bytes'])}" if report["pieces"]["bytes"] else ""
+    ngrams = f", n-gram index {size(report['pieces']['bytes'])}" if report["pieces"]["bytes"] else ""
     sizes = f"archive {size(report['archive']['bytes'])}, index {size(report['index']['bytes'])}"
-    out.print(f"{sizes}{behind}{pieces}, writer {report['writer']}")
+    out.print(f"{sizes}{behind}{ngrams}, writer {report['writer']}")
     if report["redactions"]:
         rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(report["redactions"].items()))
         out.print(f"redacted: {rules}")
