@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect.distil import distil, observation_words
+from recollect.distil import distil
+from recollect.distil.texts import observation_words
 from recollect.live import LiveRealm
 from recollect.model import Observation
 from recollect.operations import OPERATIONS, RequestContext

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.distil import event_for_rules
+from recollect.distil.texts import event_for_rules
 from recollect.ingest import sync
 from recollect.observe import observe
 from recollect.settings import Settings

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.distil import event_for_rules, locate_turn, observation_words, turn_checksum, words_of_turn
+from recollect.distil import turn_checksum
+from recollect.distil.texts import event_for_rules, locate_turn, observation_words, words_of_turn
 from recollect.extract.answer import InvalidAnswer, parse_observations
 from recollect.extract.prompt import ExtractionPrompt, write_prompt
 from recollect.language_model import Completion, LanguageModel, ModelDidNotAnswer

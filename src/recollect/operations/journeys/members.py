@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from recollect.distil import index_words
+from recollect.distil.texts import index_words
 from recollect.errors import ReadOnlyFolder
 from recollect.observe import states_cause
 from recollect.operations.journeys.session_summary import summary_of

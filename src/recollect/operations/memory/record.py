@@ -4,7 +4,8 @@ from contextlib import suppress
 
 from msgspec.structs import asdict
 
-from recollect.distil import Distiller, event_for_rules, locate_turn, observation_words, words_of_turn
+from recollect.distil import Distiller
+from recollect.distil.texts import event_for_rules, locate_turn, observation_words, words_of_turn
 from recollect.embed import EmbedderUnavailable
 from recollect.errors import BadId, BadRequest, NotFound, StoreBusy, StoreFault
 from recollect.model import Observation

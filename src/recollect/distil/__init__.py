@@ -14,17 +14,25 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
+from recollect.distil.texts import (
+    event_for_rules,
+    event_text,
+    locate_turn,
+    ngram_document,
+    observation_text,
+    observation_words,
+    words_of_turn,
+)
 from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
 from recollect.errors import StoreBusy, StoreFault
 from recollect.index import ngrams
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
-from recollect.index.words import prepare, words
-from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CODE, Event, Kind, Observation
+from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CODE
 from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
-from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_path, file_identity
+from recollect.store import Reader, SessionRow, TurnRow, archive_path, file_identity
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import DISTILLED, FAULT, Memory, ObservationRow, ObservationWords, ObservedPlace
+from recollect.store.memory import DISTILLED, FAULT, Memory
 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
@@ -34,11 +42,6 @@ EVENTS_PER_STEP = 512
 NGRAM_TEXTS_PER_STEP = 500
 NGRAM_TEXTS_PER_COMMIT = 20_000  # a stopped pass loses at most the work on these
 NGRAM_INDEX_LAG = 5_000  # events by which the n-gram index may lag: scanning them takes some 30 milliseconds
-EMBEDDED_HEAD, EMBEDDED_TAIL = 1_200, 600  # characters of a tool's output that are embedded
-OUTPUT_HEAD, OUTPUT_TAIL = 6_000, 4_000  # characters of a tool's output that the rules see
-SPEECH_HEAD, SPEECH_TAIL = 24_000, 8_000  # characters of a prompt or an answer that the rules see
-MAX_CONTEXT_PART = 1_500  # characters of each prompt and answer that are indexed with the observations of their turn
-MAX_CONTEXT = 6_000  # characters of all prompts and answers of a turn together
 RULES_META = "rules"  # key in the memory's meta: the version of the rules that wrote its observations
 SEEN_META = "seen"  # key in the memory's meta: the last event whose session was checked
 
@@ -163,7 +166,7 @@ class Distiller:
             writer.remove("session", emptied)
             for rows in self.reader.events_to_index(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
                 yield DistilProgress("n-grams", rows[0][0].key, last)
-                writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
+                writer.add(ngram_document(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
                 if added >= NGRAM_TEXTS_PER_COMMIT:
                     writer.commit_up_to(rows[-1][0].key)
@@ -280,92 +283,6 @@ class Distiller:
             yield DistilProgress("vectors", writer.head.indexed_up_to, self.memory.last_key())
             rows = [Place(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
             writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
-
-
-# ---- the input of the rules and the indexes
-
-
-def event_for_rules(row: EventRow) -> Event:
-    """The event that the rules get, with a shortened text."""
-    is_call = row.kind is Kind.TOOL_CALL
-    return Event(
-        id=row.id,
-        turn=row.turn,
-        seq=row.seq,
-        kind=row.kind,
-        at=row.at,
-        line=row.line,
-        text="" if is_call else _shorten(row),
-        arguments=row.arguments() if is_call else None,
-        tool=row.tool,
-        model=row.model,
-        answers=row.answers,
-        exit_code=row.exit_code,
-        failed=row.failed,
-        own=row.own,
-        estimated=row.estimated,
-    )
-
-
-def _shorten(row: EventRow) -> str:
-    """The beginning and the end of a long text, so that a turn of many long texts does not fill the memory."""
-    text = row.text()
-    is_output = row.kind is Kind.TOOL_RESPONSE
-    head, tail = (OUTPUT_HEAD, OUTPUT_TAIL) if is_output else (SPEECH_HEAD, SPEECH_TAIL)
-    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
-
-
-def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> ObservedPlace:
-    """The place of a turn: its session, and its lines in the log."""
-    lines = [event.line for event in events]
-    return ObservedPlace(
-        session=session.id,
-        turn=turn,
-        project=session.project,
-        path=address,
-        first_line=max(1, min(lines, default=1)),
-        last_line=max(1, *lines) if lines else 1,
-        estimated=any(event.estimated for event in events),
-    )
-
-
-def event_text(event: EventRow) -> str:
-    """The text of an event that is embedded. A long output is cut to its beginning and end."""
-    text = event.text()
-    if event.kind is not Kind.TOOL_RESPONSE or len(text) <= EMBEDDED_HEAD + EMBEDDED_TAIL:
-        return text
-    return f"{text[:EMBEDDED_HEAD]}\n{text[-EMBEDDED_TAIL:]}"
-
-
-def observation_text(row: ObservationRow) -> str:
-    """The text of an observation that is embedded."""
-    return "\n".join((row.title, row.subtitle, *row.facts, " ".join(row.concepts), row.narrative))
-
-
-def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramDocument:
-    return ngrams.NgramDocument(event.key, event.session, event.seq, event.index_kind(), source, started, event.full_text())
-
-
-def words_of_turn(events: Sequence[Event]) -> str:
-    """The words of a turn's prompts and answers. A search for one of these words finds the turn's observations."""
-    texts = [event.text[:MAX_CONTEXT_PART] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
-    return index_words("\n".join(texts)[:MAX_CONTEXT])
-
-
-def observation_words(observation: Observation, context: str) -> ObservationWords:
-    """The words under which an observation is indexed. `context` are the words of its turn."""
-    facts_and_names = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
-    return ObservationWords(
-        title=index_words(f"{observation.title}\n{observation.subtitle}"),
-        facts=index_words("\n".join(facts_and_names)),
-        narrative=index_words(observation.narrative),
-        around=context,
-    )
-
-
-def index_words(text: str) -> str:
-    """The words of a text as the text index tokenizes it, separated by spaces, for the memory's own word index."""
-    return " ".join(words(prepare(text)))
 
 
 # ---- one pass
