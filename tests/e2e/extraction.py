@@ -4,7 +4,8 @@ import json
 from contextlib import closing
 from typing import Any
 
-from recollect.store.memory import Memory, ObservationFilters, ObservationRow
+from recollect.store.memory import Memory, ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 from tests.conftest import Person
 from tests.logs import Claude, write
 

@@ -18,7 +18,8 @@ from recollect.model import Event, Observation
 from recollect.observe import observe
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import Memory, ObservationFilters, ObservationRow
+from recollect.store.memory import Memory, ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 from tests.conftest import Person
 from tests.e2e.archives import events, found
 from tests.e2e.processes import until, watching

@@ -16,7 +16,8 @@ from recollect.extract.prompt import OPENING
 from recollect.index.words import prepare, words
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import exclusive
-from recollect.store.memory import Memory, ObservationFilters
+from recollect.store.memory import Memory
+from recollect.store.observation_filters import ObservationFilters
 from tests.chat import Answer, Chat, chat_error, chat_reply, chat_server
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions

@@ -11,8 +11,9 @@ from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
 from recollect.store.journeys import DateRange, JourneyDocument, JourneyRow, Journeys, SessionSummaryRow
-from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, ObservationWords, ObservedPlace, memory_path
+from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace, memory_path
 from recollect.store.memory_journal import create_journal, journal_path
+from recollect.store.observation_filters import ObservationFilters
 
 JOURNEY, SESSION = b"j" * 16, b"s" * 16
 PLACE = ObservedPlace(session=SESSION, turn=1, project="app", path="/log", first_line=1, last_line=2)

@@ -13,7 +13,8 @@ from recollect.index.words import words
 from recollect.search import MAX_TERMS, Mode
 from recollect.search.query import ParsedQuery
 from recollect.search.semantic import SemanticIndex, embed_query, known_words, occurs_in_events, understood_text
-from recollect.store.memory import Memory, ObservationFilters, ObservationRow
+from recollect.store.memory import Memory, ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 
 CANDIDATES = 200  # observations by words, and the same number by meaning
 PRESENT = 1.0  # for any shared word: the BM25 score of a word that most observations have is nearly 0

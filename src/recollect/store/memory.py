@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from recollect.model import Observation, derived_id
 from recollect.store.memory_journal import MemoryJournal, journal_path
+from recollect.store.observation_filters import ObservationFilters, normalise_path, observation_condition
 from recollect.store.sqlite.database import MAX_PARAMETERS, SqliteDatabase, file_identity
 from recollect.store.sqlite.event_cells import as_json
 
@@ -68,21 +69,6 @@ class ObservationRow(Struct, kw_only=True):
     files_read: list[str]
     files_modified: list[str]
     evidence: list[bytes]
-
-
-class ObservationFilters(Struct, frozen=True, kw_only=True):
-    """Which observations to return. All filters apply. One value of a list must match; an empty list means any."""
-
-    since: int | None = None
-    until: int | None = None
-    projects: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    concepts: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    excluded_sessions: tuple[bytes, ...] = ()
-
-    def is_empty(self) -> bool:
-        return self == ObservationFilters()
 
 
 FIELDS = ObservationRow.__struct_fields__
@@ -312,11 +298,11 @@ class Memory(SqliteDatabase):
 
     def keys(self, filters: ObservationFilters) -> list[int]:
         """The keys of all observations that match the filters."""
-        where, values = _where(filters)
+        where, values = observation_condition(filters)
         return [key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where} ORDER BY key", values)]
 
     def newest(self, filters: ObservationFilters, limit: int) -> list[ObservationRow]:
-        where, values = _where(filters)
+        where, values = observation_condition(filters)
         rows = self._rows(
             f"SELECT {COLUMNS} FROM observation WHERE {where} ORDER BY at DESC, key DESC LIMIT ?", [*values, limit]
         )
@@ -340,7 +326,7 @@ class Memory(SqliteDatabase):
 
     def match_words(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
         """(key, score) of observations that match an FTS5 query, best first."""
-        where, values = _where(filters)
+        where, values = observation_condition(filters)
         rows = self._rows(
             f"""
             SELECT observation.key, -bm25(observation_text, {", ".join(map(str, WEIGHTS))}) AS score
@@ -362,41 +348,7 @@ def _is_same(row: ObservationRow, observation: Observation, place: ObservedPlace
 def _tags(observation: Observation | ObservationRow) -> list[tuple[str, str, str]]:
     files = (*observation.files_modified, *observation.files_read)
     tags = [("concept", concept.casefold(), concept) for concept in observation.concepts]
-    return tags + [("file", *_normalised(path)) for path in files]
-
-
-def _normalised(path: str) -> tuple[str, str]:
-    """The last part of a path, and the complete path. Both are normalised for comparison: forward slashes, case-folded."""
-    normalised = path.replace("\\", "/").rstrip("/").casefold()
-    return normalised.rpartition("/")[2], normalised
-
-
-def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
-    parts, values = ["1"], list[Any]()
-    for test, value in (("at >= ?", filters.since), ("at < ?", filters.until)):
-        if value is not None:
-            parts.append(test)
-            values.append(value)
-    for column, allowed in (("project", filters.projects), ("type", filters.types)):
-        if allowed:
-            parts.append(f"{column} COLLATE NOCASE IN ({','.join('?' * len(allowed))})")
-            values += allowed
-    if filters.excluded_sessions:
-        parts.append(f"session NOT IN ({','.join('?' * len(filters.excluded_sessions))})")
-        values += filters.excluded_sessions
-    if filters.concepts:
-        marks = ",".join("?" * len(filters.concepts))
-        parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'concept' AND name IN ({marks}))")
-        values += [concept.casefold() for concept in filters.concepts]
-    if filters.files:
-        tests = " OR ".join(["(name = ? AND (value = ? OR value LIKE ? ESCAPE '\\'))"] * len(filters.files))
-        parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'file' AND ({tests}))")
-        for path in filters.files:
-            name, normalised = _normalised(path)
-            tail = normalised.removeprefix("./").lstrip("/")
-            escaped = tail.replace("%", "\\%").replace("_", "\\_")
-            values += [name, tail, f"%/{escaped}"]
-    return " AND ".join(parts), values
+    return tags + [("file", *normalise_path(path)) for path in files]
 
 
 def _row(row: Any) -> ObservationRow:

@@ -22,7 +22,7 @@ from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, sear
 from recollect.search.observations import ObservationHit
 from recollect.shown_time import day, marked
 from recollect.snippet import snippet
-from recollect.store.memory import ObservationFilters
+from recollect.store.observation_filters import ObservationFilters
 
 CHARS_PER_TOKEN = 4
 MAX_TOKENS = 2_000  # of an answer

@@ -12,7 +12,8 @@ from recollect.operations.memory import views
 from recollect.operations.memory.requests import GetObservations
 from recollect.realms import Realm
 from recollect.shown_time import estimate_field
-from recollect.store.memory import ObservationFilters, ObservationRow
+from recollect.store.memory import ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 
 
 def get_observations(realm: Realm, request: GetObservations, context: RequestContext) -> str:

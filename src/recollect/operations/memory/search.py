@@ -18,7 +18,8 @@ from recollect.search import Mode, SemanticIndex, deadline_check, parse
 from recollect.search.conversations import search_conversations
 from recollect.search.observations import ObservationHit, ObservationSearch, search_observations
 from recollect.store import Reader
-from recollect.store.memory import ObservationFilters, ObservationRow
+from recollect.store.memory import ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 
 DEADLINE_MS = 5_000
 SEPARATOR = "\n\n---\n\n"

@@ -11,7 +11,8 @@ from recollect.operations.memory.requests import GetObservations
 from recollect.operations.memory.search import find_observations, notes
 from recollect.operations.memory.views import observation_ref, observations
 from recollect.shown_time import day
-from recollect.store.memory import ObservationFilters, ObservationRow
+from recollect.store.memory import ObservationRow
+from recollect.store.observation_filters import ObservationFilters
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, plain, print_json, say
 from recollect.surfaces.cli.times import milliseconds_of
