@@ -6,12 +6,11 @@ The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 from collections.abc import Iterable, Sequence
 
 from recollect.model import AGENT_START_S, KIND_CODE, LIVE_SOURCE, Kind, Stop
-from recollect.store.sqlite.event_cells import OWN, EventCells
+from recollect.store.sqlite.event_cells import CELLS, OWN, EventCells
 from recollect.store.sqlite.savepoint import Savepoints
 
 CLOCK_MS = 1_000  # some agents write whole seconds
 READY_MS = round(AGENT_START_S * 1_000)
-CELLS = ", ".join(EventCells._fields)
 SPOKEN = f"({KIND_CODE[Kind.USER_INPUT]}, {KIND_CODE[Kind.ASSISTANT_RESPONSE]})"
 
 

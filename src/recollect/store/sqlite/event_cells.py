@@ -28,6 +28,9 @@ class EventCells(NamedTuple):
     body: str | bytes
 
 
+CELLS = ", ".join(EventCells._fields)
+
+
 def turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
     """A row of the turn table."""
     return (

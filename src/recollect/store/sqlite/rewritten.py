@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from recollect.store.sqlite.database import MAX_PARAMETERS
-from recollect.store.sqlite.event_cells import EventCells
+from recollect.store.sqlite.event_cells import CELLS, EventCells
 from recollect.store.sqlite.savepoint import Savepoints
-
-CELLS = ", ".join(EventCells._fields)
 
 
 class RewrittenSessions(Savepoints):

@@ -12,10 +12,10 @@ from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata,
 from recollect.store.sqlite.body import decode_body, encode_body
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
-from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store.sqlite.event_cells import CELLS, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
-from recollect.store.sqlite.rewritten import CELLS, RewrittenSessions
+from recollect.store.sqlite.rewritten import RewrittenSessions
 
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
