@@ -3,11 +3,12 @@
 One `Writer` can be open at a time, and any number of `Reader`s.
 """
 
+from recollect.store.sqlite.cursors import Cursor
 from recollect.store.sqlite.database import NewerSchema, OutOfDate, file_identity, is_database
 from recollect.store.sqlite.event_cells import EventCells
 from recollect.store.sqlite.reader import Reader
 from recollect.store.sqlite.rows import ArchiveState, EventRow, SessionRow, TurnRow
-from recollect.store.sqlite.writer import Cursor, Writer
+from recollect.store.sqlite.writer import Writer
 
 __all__ = [
     "ArchiveState",

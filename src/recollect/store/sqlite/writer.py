@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata, Turn, path_text
 from recollect.store.sqlite.body import decode_body, encode_body
+from recollect.store.sqlite.cursors import Cursor, Cursors
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
 from recollect.store.sqlite.event_cells import CELLS, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
@@ -20,23 +20,7 @@ from recollect.store.sqlite.rewritten import RewrittenSessions
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
-class Cursor(Struct, kw_only=True):
-    """How far a log was read. `state` has the source's state and the folds in progress, to continue reading."""
-
-    path: str
-    source: str
-    session: bytes | None = None
-    size: int = 0
-    mtime_ns: int = 0
-    inode: int = 0
-    offset: int = 0
-    line: int = 0
-    crc: int = 0
-    state: bytes | None = None
-    tally: dict[str, int] = {}
-
-
-class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders):
+class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, WorkingFolders):
     """The archive opened for writing. Hold the realm's write lock to open it."""
 
     def __init__(self, path: Path) -> None:
@@ -52,55 +36,6 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         self._metadata: dict[bytes, dict[str, SessionMetadata]] = {}
         for session, path, metadata in self.db.execute("SELECT session, path, metadata FROM session_metadata"):
             self._metadata.setdefault(session, {})[path] = msgspec.json.decode(metadata, type=SessionMetadata)
-
-    # ---- cursors
-
-    def cursors(self) -> dict[str, tuple[int, int, int]]:
-        """(size, mtime, inode) of every log when it was last read, by path."""
-        rows = self.db.execute("SELECT path, size, mtime_ns, inode FROM cursor")
-        return {path: (size, mtime, inode) for path, size, mtime, inode in rows}
-
-    def cursor(self, path: str) -> Cursor | None:
-        return self._cursor("path = ?", path)
-
-    def cursor_of_session(self, session: bytes, other_than: str) -> Cursor | None:
-        """The cursor of another log with this session."""
-        return self._cursor("session = ? AND path <> ? ORDER BY offset DESC", session, other_than)
-
-    def _cursor(self, where: str, *values: Any) -> Cursor | None:
-        row = self.db.execute(
-            f"""
-            SELECT path, source, session, size, mtime_ns, inode, offset, line, crc, state, tally
-              FROM cursor
-             WHERE {where}""",
-            values,
-        ).fetchone()
-        if row is None:
-            return None
-        *fields, tally = row
-        names = Cursor.__struct_fields__[:-1]
-        return Cursor(**dict(zip(names, fields, strict=True)), tally=msgspec.json.decode(tally))
-
-    def put_cursor(self, cursor: Cursor) -> None:
-        self.db.execute(
-            "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                cursor.path,
-                cursor.source,
-                cursor.session,
-                cursor.size,
-                cursor.mtime_ns,
-                cursor.inode,
-                cursor.offset,
-                cursor.line,
-                cursor.crc,
-                cursor.state,
-                msgspec.json.encode(cursor.tally).decode(),
-            ),
-        )
-
-    def drop_cursor(self, path: str) -> None:
-        self.db.execute("DELETE FROM cursor WHERE path = ?", (path,))
 
     def drop_cursors(self, keep_state_of: Sequence[Cursor] = ()) -> None:
         """Drop all cursors, so that the next sync reads every log from its start.
