@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -323,6 +323,15 @@ class SqliteDatabase:
     def _one(self, sql: str, values: Any = ()) -> Any:
         rows = self._rows(sql, values)
         return rows[0] if rows else None
+
+    def _rows_in(self, sql: str, keys: Iterable[int]) -> list[Any]:
+        """The rows of a query that ends in IN, for any number of keys."""
+        rows: list[Any] = []
+        keys = list(keys)
+        for start in range(0, len(keys), MAX_PARAMETERS):
+            part = keys[start : start + MAX_PARAMETERS]
+            rows += self._rows(f"{sql} ({','.join('?' * len(part))})", part)
+        return rows
 
     def transaction(self) -> AbstractContextManager[None]:
         return transaction(self.db, self.path)
