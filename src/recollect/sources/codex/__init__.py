@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
-from recollect.sources.codex import messages, tools, turns
-from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import event_shapes, item_shapes, messages, shapes, tools, turns
 from recollect.sources.codex.shapes import Envelope
 from recollect.sources.codex.state import LOG, CodexState, at, decode_shape, runtime, unknown
 from recollect.sources.codex.titles import Naming
@@ -63,10 +62,10 @@ def begin(path: Path, first: list[Any]) -> CodexState:
     return CodexState(session=thread, thread=thread, copies_from=copied, continues=lost_start)
 
 
-def _meta(value: Any) -> shape.SessionMeta | None:
+def _meta(value: Any) -> shapes.SessionMeta | None:
     if not isinstance(value, Envelope) or value.type != "session_meta":
         return None
-    meta: shape.SessionMeta | None = decode_shape(shape.SESSION_META, value.payload)
+    meta: shapes.SessionMeta | None = decode_shape(shapes.SESSION_META, value.payload)
     return meta
 
 
@@ -77,7 +76,7 @@ def _header_id(first: list[Any]) -> str | None:
 
 
 def _is_header(value: Envelope) -> bool:
-    return value.type is None and isinstance(value.id, str) and value.instructions != shape.NOTHING
+    return value.type is None and isinstance(value.id, str) and value.instructions != shapes.NOTHING
 
 
 def _id_in_name(path: Path) -> str:
@@ -111,12 +110,12 @@ def read(line: Line, state: CodexState) -> list[Entry]:
 
 
 def _item(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part = decode_shape(shape.ITEM, value.payload)
+    part = decode_shape(item_shapes.ITEM, value.payload)
     return _read_unshaped(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
 def _event(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part = decode_shape(shape.EVENT, value.payload)
+    part = decode_shape(event_shapes.EVENT, value.payload)
     return _read_unshaped(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
@@ -130,14 +129,14 @@ def _flat(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     if value.record_type == "state":
         return [Ignored("state")]
     if _is_header(value):
-        return [_session_metadata(decode_shape(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, state)]
-    part = decode_shape(shape.ITEM, line.raw) or decode_shape(shape.EVENT, line.raw)
+        return [_session_metadata(decode_shape(shapes.SESSION_META, line.raw) or shapes.SessionMeta(), value, state)]
+    part = decode_shape(item_shapes.ITEM, line.raw) or decode_shape(event_shapes.EVENT, line.raw)
     return _read_unshaped(line.raw, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
 def _read_unshaped(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
     """Reads a record without a type, or of a type without a declared shape."""
-    loose: shape.LooseRecord | None = decode_shape(shape.LOOSE_RECORD, raw)
+    loose: shapes.LooseRecord | None = decode_shape(shapes.LOOSE_RECORD, raw)
     if loose is None:
         return unknown(line, state)
     if loose.type is None:
@@ -152,10 +151,10 @@ def _read_unshaped(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entr
     return unknown(line, state)
 
 
-def _decoder_for(loose: shape.LooseRecord) -> "msgspec.json.Decoder[Any] | None":
+def _decoder_for(loose: shapes.LooseRecord) -> "msgspec.json.Decoder[Any] | None":
     if loose.role:
         return MESSAGE
-    if loose.output != shape.NOTHING:
+    if loose.output != shapes.NOTHING:
         return OUTPUT
     return FUNCTION_CALL if loose.name else None
 
@@ -173,12 +172,12 @@ def _session_meta(value: Envelope, line: Line, state: CodexState) -> list[Entry]
     if not state.begun and state.copied_at is None:
         state.copied_at, state.own_from = at(value), meta.subagent_history_start_ordinal
         state.forked = meta.forked_from_id is not None
-        refers_to_history = meta.history_base not in (shape.NOTHING, shape.NULL)
+        refers_to_history = meta.history_base not in (shapes.NOTHING, shapes.NULL)
         state.copying = state.own_from is not None or (state.forked and not refers_to_history)
     return [_session_metadata(meta, value, state)]
 
 
-def _session_metadata(meta: shape.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
+def _session_metadata(meta: shapes.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
     state.cwd = meta.cwd
     state.born_at = state.born_at or parse_iso_time(meta.timestamp) or at(value)
     parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
@@ -205,7 +204,7 @@ def _is_own(value: Envelope, state: CodexState) -> bool:
     The log may give the ordinal of its first own line. Otherwise ids decide: turns and sessions have UUIDs of version 7,
     which begin with the time, and a parent's turns are older than the fork. Without such ids, a pause decides.
     """
-    copied: shape.CopiedRecord = decode_shape(shape.COPIED_RECORD, value.payload) or shape.CopiedRecord()
+    copied: shapes.CopiedRecord = decode_shape(shapes.COPIED_RECORD, value.payload) or shapes.CopiedRecord()
     if state.own_from is not None and isinstance(value.ordinal, int):
         own = value.ordinal >= state.own_from
     elif _begins_turn(value, copied) and _is_timed(copied.turn_id) and _is_timed(state.thread):
@@ -218,7 +217,7 @@ def _is_own(value: Envelope, state: CodexState) -> bool:
     return own
 
 
-def _begins_turn(value: Envelope, copied: shape.CopiedRecord) -> bool:
+def _begins_turn(value: Envelope, copied: shapes.CopiedRecord) -> bool:
     return value.type == "turn_context" or copied.type in ("task_started", "turn_started")
 
 
@@ -238,7 +237,7 @@ def _is_timed(uuid: str | None) -> bool:
 
 
 def _turn_context(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    context: shape.TurnContext | None = decode_shape(shape.TURN_CONTEXT, value.payload)
+    context: shapes.TurnContext | None = decode_shape(shapes.TURN_CONTEXT, value.payload)
     if context is None:
         return unknown(line, state)
     before = state.cwd, state.model
@@ -248,7 +247,7 @@ def _turn_context(value: Envelope, line: Line, state: CodexState) -> list[Entry]
     return [SessionMetadata(session=state.session, cwd=state.cwd, model=state.model, at=at(value))]
 
 
-def _thread_name(part: shape.ThreadNameUpdated, line: Line, state: CodexState) -> list[Entry]:
+def _thread_name(part: event_shapes.ThreadNameUpdated, line: Line, state: CodexState) -> list[Entry]:
     session = state.session if part.thread_id in (None, state.thread) else part.thread_id
     return [SessionMetadata(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
 
@@ -256,8 +255,8 @@ def _thread_name(part: shape.ThreadNameUpdated, line: Line, state: CodexState) -
 # ---- readers by record type
 
 
-def _item_completed(part: shape.ItemCompleted, line: Line, state: CodexState) -> list[Entry]:
-    item = decode_shape(shape.TURN_ITEM, part.item)
+def _item_completed(part: event_shapes.ItemCompleted, line: Line, state: CodexState) -> list[Entry]:
+    item = decode_shape(event_shapes.TURN_ITEM, part.item)
     return [Ignored("turn item")] if item is None else PART_READERS[type(item)](item, line, state)
 
 
@@ -270,65 +269,65 @@ READERS: dict[str, Callable[[Envelope, Line, CodexState], list[Entry]]] = {
     "inter_agent_communication": _inter_agent_communication,
 }
 PART_READERS: dict[type, Callable[[Any, Line, CodexState], list[Entry]]] = {
-    shape.Message: messages.message,
-    shape.InterAgentMessage: messages.inter_agent,
-    shape.Reasoning: messages.reasoning,
-    shape.FunctionCall: tools.function_call,
-    shape.ToolCall: tools.function_call,
-    shape.CustomToolCall: tools.custom_tool_call,
-    shape.LocalShellCall: tools.local_shell_call,
-    shape.WebSearchCall: tools.web_search_call,
-    shape.ToolSearchCall: tools.tool_search_call,
-    shape.ImageGenerationCall: tools.image_generation_call,
-    shape.FunctionCallOutput: tools.function_call_output,
-    shape.CustomToolCallOutput: tools.function_call_output,
-    shape.LocalShellCallOutput: tools.function_call_output,
-    shape.ToolSearchOutput: tools.tool_search_output,
-    shape.ToolResult: tools.tool_result,
-    shape.FunctionResult: tools.tool_result,
-    shape.UserMessage: messages.user_message,
-    shape.AgentMessage: messages.agent_message,
-    shape.AgentReasoning: messages.agent_reasoning,
-    shape.AgentReasoningRaw: messages.agent_reasoning,
-    shape.TokenCount: turns.token_count,
-    shape.TaskStarted: turns.task_started,
-    shape.TurnStarted: turns.task_started,
-    shape.TaskComplete: turns.task_complete,
-    shape.TurnComplete: turns.task_complete,
-    shape.TurnCompleted: turns.task_complete,
-    shape.TurnAborted: turns.turn_aborted,
-    shape.Error: turns.error,
-    shape.ExecCommandEnd: tools.exec_command_end,
-    shape.PatchApplyEnd: tools.patch_apply_end,
-    shape.McpToolCallEnd: tools.mcp_tool_call_end,
-    shape.WebSearchEnd: tools.web_search_end,
-    shape.ImageGenerationEnd: tools.image_generation_end,
-    shape.ViewImage: tools.view_image,
-    shape.DynamicToolRequest: tools.dynamic_tool_request,
-    shape.DynamicToolResponse: tools.dynamic_tool_response,
-    shape.CollabSpawnEnd: tools.spawn_end,
-    shape.ContextCompacted: turns.context_compacted,
-    shape.ThreadNameUpdated: _thread_name,
-    shape.EnteredReviewMode: turns.entered_review,
-    shape.ExitedReviewMode: turns.exited_review,
-    shape.ThreadGoalUpdated: turns.goal,
-    shape.ThreadRolledBack: turns.rolled_back,
-    shape.ItemCompleted: _item_completed,
-    shape.UserTurnItem: messages.user_turn_item,
-    shape.AgentTurnItem: messages.agent_turn_item,
-    shape.PlanTurnItem: messages.plan_turn_item,
-    shape.ReasoningTurnItem: messages.reasoning_turn_item,
-    shape.CompactionTurnItem: turns.context_compacted,
-    shape.CommandTurnItem: tools.exec_command_end,
-    shape.FileChangeTurnItem: tools.patch_apply_end,
-    shape.SearchTurnItem: tools.web_search_end,
-    shape.ExtensionTurnItem: tools.web_search_end,
-    shape.McpTurnItem: tools.mcp_turn_item,
+    item_shapes.Message: messages.message,
+    item_shapes.InterAgentMessage: messages.inter_agent,
+    item_shapes.Reasoning: messages.reasoning,
+    item_shapes.FunctionCall: tools.function_call,
+    item_shapes.ToolCall: tools.function_call,
+    item_shapes.CustomToolCall: tools.custom_tool_call,
+    item_shapes.LocalShellCall: tools.local_shell_call,
+    item_shapes.WebSearchCall: tools.web_search_call,
+    item_shapes.ToolSearchCall: tools.tool_search_call,
+    item_shapes.ImageGenerationCall: tools.image_generation_call,
+    item_shapes.FunctionCallOutput: tools.function_call_output,
+    item_shapes.CustomToolCallOutput: tools.function_call_output,
+    item_shapes.LocalShellCallOutput: tools.function_call_output,
+    item_shapes.ToolSearchOutput: tools.tool_search_output,
+    item_shapes.ToolResult: tools.tool_result,
+    item_shapes.FunctionResult: tools.tool_result,
+    event_shapes.UserMessage: messages.user_message,
+    event_shapes.AgentMessage: messages.agent_message,
+    event_shapes.AgentReasoning: messages.agent_reasoning,
+    event_shapes.AgentReasoningRaw: messages.agent_reasoning,
+    event_shapes.TokenCount: turns.token_count,
+    event_shapes.TaskStarted: turns.task_started,
+    event_shapes.TurnStarted: turns.task_started,
+    event_shapes.TaskComplete: turns.task_complete,
+    event_shapes.TurnComplete: turns.task_complete,
+    event_shapes.TurnCompleted: turns.task_complete,
+    event_shapes.TurnAborted: turns.turn_aborted,
+    event_shapes.Error: turns.error,
+    event_shapes.ExecCommandEnd: tools.exec_command_end,
+    event_shapes.PatchApplyEnd: tools.patch_apply_end,
+    event_shapes.McpToolCallEnd: tools.mcp_tool_call_end,
+    event_shapes.WebSearchEnd: tools.web_search_end,
+    event_shapes.ImageGenerationEnd: tools.image_generation_end,
+    event_shapes.ViewImage: tools.view_image,
+    event_shapes.DynamicToolRequest: tools.dynamic_tool_request,
+    event_shapes.DynamicToolResponse: tools.dynamic_tool_response,
+    event_shapes.CollabSpawnEnd: tools.spawn_end,
+    event_shapes.ContextCompacted: turns.context_compacted,
+    event_shapes.ThreadNameUpdated: _thread_name,
+    event_shapes.EnteredReviewMode: turns.entered_review,
+    event_shapes.ExitedReviewMode: turns.exited_review,
+    event_shapes.ThreadGoalUpdated: turns.goal,
+    event_shapes.ThreadRolledBack: turns.rolled_back,
+    event_shapes.ItemCompleted: _item_completed,
+    event_shapes.UserTurnItem: messages.user_turn_item,
+    event_shapes.AgentTurnItem: messages.agent_turn_item,
+    event_shapes.PlanTurnItem: messages.plan_turn_item,
+    event_shapes.ReasoningTurnItem: messages.reasoning_turn_item,
+    event_shapes.CompactionTurnItem: turns.context_compacted,
+    event_shapes.CommandTurnItem: tools.exec_command_end,
+    event_shapes.FileChangeTurnItem: tools.patch_apply_end,
+    event_shapes.SearchTurnItem: tools.web_search_end,
+    event_shapes.ExtensionTurnItem: tools.web_search_end,
+    event_shapes.McpTurnItem: tools.mcp_turn_item,
 }
-MESSAGE = msgspec.json.Decoder(shape.Message)
-INTER_AGENT = msgspec.json.Decoder(shape.InterAgentMessage)
-OUTPUT = msgspec.json.Decoder(shape.FunctionCallOutput)
-FUNCTION_CALL = msgspec.json.Decoder(shape.FunctionCall)
+MESSAGE = msgspec.json.Decoder(item_shapes.Message)
+INTER_AGENT = msgspec.json.Decoder(item_shapes.InterAgentMessage)
+OUTPUT = msgspec.json.Decoder(item_shapes.FunctionCallOutput)
+FUNCTION_CALL = msgspec.json.Decoder(item_shapes.FunctionCall)
 
 SOURCE = Source(
     name="codex",

@@ -1,7 +1,7 @@
 """Reads the messages of a Codex rollout: prompts, answers, reasoning, and texts that Codex writes in the user's role."""
 
 from recollect.model import Entry, Ignored, Kind, Record, Stop, TurnStart
-from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import event_shapes, item_shapes
 from recollect.sources.codex.state import EVENT, ITEM, CodexState, is_twin, record, twin_of
 from recollect.sources.codex.text import (
     ABORTED,
@@ -17,7 +17,7 @@ from recollect.sources.formats.container import Line
 # ---- the person's side
 
 
-def message(part: shape.Message, line: Line, state: CodexState) -> list[Entry]:
+def message(part: item_shapes.Message, line: Line, state: CodexState) -> list[Entry]:
     texts, images = texts_of(part.content or part.message)
     match part.role:
         case "user":
@@ -28,12 +28,12 @@ def message(part: shape.Message, line: Line, state: CodexState) -> list[Entry]:
             return [record(line, state, Kind.SYSTEM, "\n\n".join(texts))]
 
 
-def user_message(part: shape.UserMessage, line: Line, state: CodexState) -> list[Entry]:
+def user_message(part: event_shapes.UserMessage, line: Line, state: CodexState) -> list[Entry]:
     images = len(part.images or []) + len(part.local_images or [])
     return _read_user_role([part.message] if part.message else [], images, EVENT, line, state)
 
 
-def user_turn_item(part: shape.UserTurnItem, line: Line, state: CodexState) -> list[Entry]:
+def user_turn_item(part: event_shapes.UserTurnItem, line: Line, state: CodexState) -> list[Entry]:
     texts, images = texts_of(part.content)
     return _read_user_role(texts, images, EVENT, line, state)
 
@@ -76,7 +76,7 @@ def _prompt(text: str, place: int, line: Line, state: CodexState) -> Record:
     return record(line, state, Kind.USER_INPUT, text, place, opens=TurnStart.NO if steers else TurnStart.PROMPT)
 
 
-def inter_agent(part: shape.InterAgentMessage, line: Line, state: CodexState, stream: int = ITEM) -> list[Entry]:
+def inter_agent(part: item_shapes.InterAgentMessage, line: Line, state: CodexState, stream: int = ITEM) -> list[Entry]:
     """Reads a message between agents: a new task is the parent's prompt, anything else is information."""
     texts, images = texts_of(part.content)
     text = with_images("\n".join(texts), images)
@@ -90,15 +90,15 @@ def inter_agent(part: shape.InterAgentMessage, line: Line, state: CodexState, st
 # ---- the agent's side
 
 
-def agent_message(part: shape.AgentMessage, line: Line, state: CodexState) -> list[Entry]:
+def agent_message(part: event_shapes.AgentMessage, line: Line, state: CodexState) -> list[Entry]:
     return _agent([part.message] if part.message else [], EVENT, line, state)
 
 
-def agent_turn_item(part: shape.AgentTurnItem, line: Line, state: CodexState) -> list[Entry]:
+def agent_turn_item(part: event_shapes.AgentTurnItem, line: Line, state: CodexState) -> list[Entry]:
     return _agent(texts_of(part.content)[0], EVENT, line, state)
 
 
-def plan_turn_item(part: shape.PlanTurnItem, line: Line, state: CodexState) -> list[Entry]:
+def plan_turn_item(part: event_shapes.PlanTurnItem, line: Line, state: CodexState) -> list[Entry]:
     return _agent([part.text] if part.text else [], EVENT, line, state)
 
 
@@ -116,16 +116,16 @@ def _agent(texts: list[str], stream: int, line: Line, state: CodexState) -> list
     return [record(line, state, Kind.ASSISTANT_RESPONSE, "\n".join(new_texts), model=state.model)]
 
 
-def reasoning(part: shape.Reasoning, line: Line, state: CodexState) -> list[Entry]:
+def reasoning(part: item_shapes.Reasoning, line: Line, state: CodexState) -> list[Entry]:
     texts = texts_of(part.summary)[0] + texts_of(part.content or part.text)[0]
     return _thought(texts, ITEM, line, state)
 
 
-def agent_reasoning(part: shape.AgentReasoning, line: Line, state: CodexState) -> list[Entry]:
+def agent_reasoning(part: event_shapes.AgentReasoning, line: Line, state: CodexState) -> list[Entry]:
     return _thought([part.text] if part.text else [], EVENT, line, state)
 
 
-def reasoning_turn_item(part: shape.ReasoningTurnItem, line: Line, state: CodexState) -> list[Entry]:
+def reasoning_turn_item(part: event_shapes.ReasoningTurnItem, line: Line, state: CodexState) -> list[Entry]:
     texts = (part.summary_text or []) + (part.raw_content or [])
     return _thought(texts, EVENT, line, state) if texts else [Ignored("turn item")]
 

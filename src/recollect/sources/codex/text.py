@@ -4,18 +4,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from recollect.sources.codex.shapes import (
-    NOTHING,
-    NULL,
-    Block,
-    Content,
-    ExitCode,
-    McpContent,
-    McpResult,
-    OutputObject,
-    Review,
-    SearchHit,
-)
+from recollect.sources.codex.event_shapes import McpContent, McpResult, Review, SearchHit
+from recollect.sources.codex.item_shapes import OutputObject
+from recollect.sources.codex.shapes import NOTHING, NULL, Block, Content, ExitCode
 from recollect.sources.formats.injected import is_hook_tag, split_context
 
 IMAGE = "[image]"

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata
-from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import event_shapes, item_shapes
 from recollect.sources.codex.state import EVENT, ITEM, Call, CodexState, decode_shape, is_twin, record, runtime, twin_of
 from recollect.sources.codex.text import (
     IMAGE,
@@ -44,21 +44,21 @@ CHANGES = msgspec.json.Decoder(dict[str, dict[str, Any]])
 # ---- calls
 
 
-def function_call(part: shape.FunctionCall, line: Line, state: CodexState) -> list[Entry]:
+def function_call(part: item_shapes.FunctionCall, line: Line, state: CodexState) -> list[Entry]:
     name = part.name or (part.function.name if part.function else None)
     return _called(full_name(part.namespace, name), part.call_id, arguments_of(part.arguments), line, state)
 
 
-def custom_tool_call(part: shape.CustomToolCall, line: Line, state: CodexState) -> list[Entry]:
+def custom_tool_call(part: item_shapes.CustomToolCall, line: Line, state: CodexState) -> list[Entry]:
     arguments = {"input": part.input} if isinstance(part.input, str) else arguments_of(part.input)
     return _called(full_name(part.namespace, part.name), part.call_id, arguments, line, state)
 
 
-def local_shell_call(part: shape.LocalShellCall, line: Line, state: CodexState) -> list[Entry]:
+def local_shell_call(part: item_shapes.LocalShellCall, line: Line, state: CodexState) -> list[Entry]:
     return _called("local_shell", part.call_id or part.id, arguments_of(part.action), line, state)
 
 
-def tool_search_call(part: shape.ToolSearchCall, line: Line, state: CodexState) -> list[Entry]:
+def tool_search_call(part: item_shapes.ToolSearchCall, line: Line, state: CodexState) -> list[Entry]:
     return _called("tool_search", part.call_id, arguments_of(part.arguments), line, state)
 
 
@@ -77,7 +77,7 @@ def _call(tool: str | None, call: str | None, arguments: dict[str, Any], line: L
 # ---- outputs
 
 
-def function_call_output(part: shape.FunctionCallOutput, line: Line, state: CodexState) -> list[Entry]:
+def function_call_output(part: item_shapes.FunctionCallOutput, line: Line, state: CodexState) -> list[Entry]:
     outcome = outcome_of(part.output)
     entries = _answered(part.call_id, outcome, line, state)
     if outcome.text.startswith('{"agent_id":') and (spawned := decode_shape(SPAWNED, outcome.text.encode())):
@@ -85,11 +85,11 @@ def function_call_output(part: shape.FunctionCallOutput, line: Line, state: Code
     return entries
 
 
-def tool_search_output(part: shape.ToolSearchOutput, line: Line, state: CodexState) -> list[Entry]:
+def tool_search_output(part: item_shapes.ToolSearchOutput, line: Line, state: CodexState) -> list[Entry]:
     return _answered(part.call_id, Outcome(bytes(part.tools).decode("utf-8", "replace")), line, state)
 
 
-def tool_result(part: shape.ToolResult, line: Line, state: CodexState) -> list[Entry]:
+def tool_result(part: item_shapes.ToolResult, line: Line, state: CodexState) -> list[Entry]:
     entries = _answered(part.call_id, result_outcome(part.result), line, state)
     return [msgspec.structs.replace(entry, tool=part.name) for entry in entries]
 
@@ -108,7 +108,7 @@ def _answered(call: str | None, outcome: Outcome, line: Line, state: CodexState)
 # ---- ends
 
 
-def exec_command_end(part: shape.ExecCommandEnd, line: Line, state: CodexState) -> list[Entry]:
+def exec_command_end(part: event_shapes.ExecCommandEnd, line: Line, state: CodexState) -> list[Entry]:
     command = part.command[-1:] if isinstance(part.command, list) else [part.command or ""]
     failed = bool(part.exit_code) or part.status in ("failed", "declined")
     call = state.calls.get(part.call_id or "")
@@ -121,7 +121,7 @@ def exec_command_end(part: shape.ExecCommandEnd, line: Line, state: CodexState) 
     return _ended("exec_command", part.call_id, {"cmd": "".join(command)}, outcome, line, state)
 
 
-def patch_apply_end(part: shape.PatchApplyEnd, line: Line, state: CodexState) -> list[Entry]:
+def patch_apply_end(part: event_shapes.PatchApplyEnd, line: Line, state: CodexState) -> list[Entry]:
     failed = part.success is False or part.status in ("failed", "declined")
     outcome = Outcome("\n".join(text for text in (part.stdout, part.stderr) if text), failed=failed)
     if _is_known(part.call_id, state):
@@ -131,13 +131,13 @@ def patch_apply_end(part: shape.PatchApplyEnd, line: Line, state: CodexState) ->
     return _ended("apply_patch", part.call_id, {"changes": diffs}, outcome, line, state)
 
 
-def mcp_tool_call_end(part: shape.McpToolCallEnd, line: Line, state: CodexState) -> list[Entry]:
-    invocation = part.invocation or shape.Invocation()
+def mcp_tool_call_end(part: event_shapes.McpToolCallEnd, line: Line, state: CodexState) -> list[Entry]:
+    invocation = part.invocation or event_shapes.Invocation()
     tool = f"mcp__{invocation.server}__{invocation.tool}"
     return _ended(tool, part.call_id, arguments_of(invocation.arguments), mcp_outcome(part.result), line, state)
 
 
-def mcp_turn_item(part: shape.McpTurnItem, line: Line, state: CodexState) -> list[Entry]:
+def mcp_turn_item(part: event_shapes.McpTurnItem, line: Line, state: CodexState) -> list[Entry]:
     outcome = mcp_outcome(part.result)
     if part.error:
         text = part.error if isinstance(part.error, str) else part.error.message or ""
@@ -145,13 +145,13 @@ def mcp_turn_item(part: shape.McpTurnItem, line: Line, state: CodexState) -> lis
     return _ended(f"mcp__{part.server}__{part.tool}", part.call_id, arguments_of(part.arguments), outcome, line, state)
 
 
-def dynamic_tool_request(part: shape.DynamicToolRequest, line: Line, state: CodexState) -> list[Entry]:
+def dynamic_tool_request(part: event_shapes.DynamicToolRequest, line: Line, state: CodexState) -> list[Entry]:
     if _is_known(part.call_id, state):
         return [Ignored("twin of a tool call")]
     return [_call(full_name(part.namespace, part.tool), part.call_id, arguments_of(part.arguments), line, state)]
 
 
-def dynamic_tool_response(part: shape.DynamicToolResponse, line: Line, state: CodexState) -> list[Entry]:
+def dynamic_tool_response(part: event_shapes.DynamicToolResponse, line: Line, state: CodexState) -> list[Entry]:
     if call := state.calls.get(part.call_id or ""):
         call.failed = part.success is False
         return [TWIN_OF_RESPONSE]
@@ -162,11 +162,11 @@ def dynamic_tool_response(part: shape.DynamicToolResponse, line: Line, state: Co
     return [record(line, state, Kind.TOOL_RESPONSE, text, call=part.call_id, failed=part.success is False)]
 
 
-def view_image(part: shape.ViewImage, line: Line, state: CodexState) -> list[Entry]:
+def view_image(part: event_shapes.ViewImage, line: Line, state: CodexState) -> list[Entry]:
     return _ended("view_image", part.call_id, {"path": part.path}, Outcome(IMAGE), line, state)
 
 
-def spawn_end(part: shape.CollabSpawnEnd, line: Line, state: CodexState) -> list[Entry]:
+def spawn_end(part: event_shapes.CollabSpawnEnd, line: Line, state: CodexState) -> list[Entry]:
     if not part.new_thread_id:
         return [TWIN_OF_RESPONSE]
     return [SessionMetadata(session=part.new_thread_id, parent=state.session, parent_call=part.call_id)]
@@ -197,13 +197,13 @@ def _ended(
 # ---- tools that the provider runs: a call and an event, in either order, but no output
 
 
-def web_search_call(part: shape.WebSearchCall, line: Line, state: CodexState) -> list[Entry]:
+def web_search_call(part: item_shapes.WebSearchCall, line: Line, state: CodexState) -> list[Entry]:
     if is_twin("search", search_subject(part.action), ITEM, line, state):
         return twin_of(ITEM)
     return [_search(part.id, part.action or {}, line, state)]
 
 
-def web_search_end(part: shape.WebSearchEnd, line: Line, state: CodexState) -> list[Entry]:
+def web_search_end(part: event_shapes.WebSearchEnd, line: Line, state: CodexState) -> list[Entry]:
     entries: list[Entry] = []
     if not is_twin("search", search_subject(part.action, part.query), EVENT, line, state):
         entries.append(_search(part.call_id, part.action or {"query": part.query}, line, state))
@@ -218,13 +218,13 @@ def _search(call: str | None, action: dict[str, Any], line: Line, state: CodexSt
     return _call("web_search", call, arguments, line, state)
 
 
-def image_generation_call(part: shape.ImageGenerationCall, line: Line, state: CodexState) -> list[Entry]:
+def image_generation_call(part: item_shapes.ImageGenerationCall, line: Line, state: CodexState) -> list[Entry]:
     if is_twin("image", part.id or "", ITEM, line, state):
         return twin_of(ITEM)
     return [_call("image_generation", part.id, {"prompt": part.revised_prompt}, line, state)]
 
 
-def image_generation_end(part: shape.ImageGenerationEnd, line: Line, state: CodexState) -> list[Entry]:
+def image_generation_end(part: event_shapes.ImageGenerationEnd, line: Line, state: CodexState) -> list[Entry]:
     entries: list[Entry] = []
     if not is_twin("image", part.call_id or "", EVENT, line, state):
         entries.append(_call("image_generation", part.call_id, {"prompt": part.revised_prompt}, line, state))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Stop, Usage
-from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import event_shapes, shapes
 from recollect.sources.codex.messages import end_interrupted_turn
 from recollect.sources.codex.shapes import Envelope
 from recollect.sources.codex.state import EVENT, LOG, CodexState, decode_shape, is_twin, record, runtime, unknown
@@ -13,13 +13,13 @@ from recollect.sources.formats.container import Line
 ENDS = {"interrupted": Stop.INTERRUPT, "cancelled": Stop.CANCEL, "replaced": Stop.CANCEL}
 
 
-def task_started(part: shape.TaskStarted, line: Line, state: CodexState) -> list[Entry]:
+def task_started(part: event_shapes.TaskStarted, line: Line, state: CodexState) -> list[Entry]:
     state.prompted = state.prompted and state.turn is None  # some versions write the prompt first
     state.turn, state.spoke = part.turn_id or "running", False
     return [Ignored("turn boundary")]
 
 
-def task_complete(part: shape.TaskComplete, line: Line, state: CodexState) -> list[Entry]:
+def task_complete(part: event_shapes.TaskComplete, line: Line, state: CodexState) -> list[Entry]:
     """Ends a turn. Its last message is stored if no other record has it."""
     entries: list[Entry] = []
     if part.last_agent_message and not state.spoke:
@@ -31,23 +31,23 @@ def task_complete(part: shape.TaskComplete, line: Line, state: CodexState) -> li
     return entries
 
 
-def turn_aborted(part: shape.TurnAborted, line: Line, state: CodexState) -> list[Entry]:
+def turn_aborted(part: event_shapes.TurnAborted, line: Line, state: CodexState) -> list[Entry]:
     reason = part.reason or "aborted"
     return end_interrupted_turn(ENDS.get(reason, Stop.OTHER), f"turn aborted: {reason}", EVENT, line, state)
 
 
-def error(part: shape.Error, line: Line, state: CodexState) -> list[Entry]:
+def error(part: event_shapes.Error, line: Line, state: CodexState) -> list[Entry]:
     return runtime(line, state, f"error: {part.message or part.text or _error_text(part.error)}", stop=Stop.CRASH)
 
 
-def _error_text(error: shape.ErrorDetails | str | None) -> str:
-    if isinstance(error, shape.ErrorDetails):
+def _error_text(error: event_shapes.ErrorDetails | str | None) -> str:
+    if isinstance(error, event_shapes.ErrorDetails):
         return error.message or error.kind or ""
     return error or ""
 
 
 def compacted(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part: shape.Compacted | None = decode_shape(shape.COMPACTED, value.payload)
+    part: shapes.Compacted | None = decode_shape(shapes.COMPACTED, value.payload)
     return unknown(line, state) if part is None else _compaction(part.message or "", LOG, line, state)
 
 
@@ -64,7 +64,7 @@ def _compaction(text: str, stream: int, line: Line, state: CodexState) -> list[E
 # ---- tokens
 
 
-def token_count(part: shape.TokenCount, line: Line, state: CodexState) -> list[Entry]:
+def token_count(part: event_shapes.TokenCount, line: Line, state: CodexState) -> list[Entry]:
     usage = count_new_tokens(part.info, state)
     if usage == Usage():
         return [Ignored("token count")]
@@ -72,7 +72,7 @@ def token_count(part: shape.TokenCount, line: Line, state: CodexState) -> list[E
     return runtime(line, state, text, usage=usage)
 
 
-def count_new_tokens(info: shape.TokenInfo | None, state: CodexState) -> Usage:
+def count_new_tokens(info: shapes.TokenInfo | None, state: CodexState) -> Usage:
     """The tokens since the last count. A smaller total than before means that counting started again."""
     if info is None:
         return Usage()
@@ -88,7 +88,7 @@ def count_new_tokens(info: shape.TokenInfo | None, state: CodexState) -> Usage:
     return total - before
 
 
-def _usage(tokens: shape.Tokens | None) -> Usage:
+def _usage(tokens: shapes.Tokens | None) -> Usage:
     if tokens is None:
         return Usage()
     cached, written = tokens.cached_input_tokens or 0, tokens.cache_write_input_tokens or 0
@@ -104,19 +104,19 @@ def _usage(tokens: shape.Tokens | None) -> Usage:
 # ---- reviews, goals and rollbacks
 
 
-def entered_review(part: shape.EnteredReviewMode, line: Line, state: CodexState) -> list[Entry]:
+def entered_review(part: event_shapes.EnteredReviewMode, line: Line, state: CodexState) -> list[Entry]:
     hint = "\n".join(text for text in (part.user_facing_hint, part.prompt) if text)
     return runtime(line, state, f"review begun: {hint}")
 
 
-def exited_review(part: shape.ExitedReviewMode, line: Line, state: CodexState) -> list[Entry]:
+def exited_review(part: event_shapes.ExitedReviewMode, line: Line, state: CodexState) -> list[Entry]:
     return runtime(line, state, review_text(part.review_output))
 
 
-def goal(part: shape.ThreadGoalUpdated, line: Line, state: CodexState) -> list[Entry]:
-    goal = part.goal or shape.Goal()
+def goal(part: event_shapes.ThreadGoalUpdated, line: Line, state: CodexState) -> list[Entry]:
+    goal = part.goal or event_shapes.Goal()
     return runtime(line, state, f"goal ({goal.status or 'set'}): {goal.objective or ''}")
 
 
-def rolled_back(part: shape.ThreadRolledBack, line: Line, state: CodexState) -> list[Entry]:
+def rolled_back(part: event_shapes.ThreadRolledBack, line: Line, state: CodexState) -> list[Entry]:
     return runtime(line, state, f"rolled back {part.num_turns} turns")
