@@ -68,7 +68,7 @@ def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> 
     try:
         match = recognise(read_head(path), sources)
     except OSError as reason:
-        yield Problem(path, 0, f"cannot be read: {reason.strerror or reason}")
+        yield Problem(path, 0, describe_error(reason))
         return
     except READ_ERRORS as reason:
         yield Problem(path, 0, describe_error(reason))
@@ -121,7 +121,7 @@ def _log(source: Source, format: Format, path: Path | Problem, settings: Setting
     try:
         yield Log(source, format, path, format.stamp(path))
     except OSError as reason:
-        yield Problem(path, 0, f"cannot be read: {reason.strerror}")
+        yield Problem(path, 0, describe_error(reason))
 
 
 def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] | None:

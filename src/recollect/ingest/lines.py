@@ -96,7 +96,7 @@ class LogReader:
         except Excluded as reason:
             self._remove_excluded(reason)
         except OSError as reason:
-            report.unreadable.append(f"{self.path}: cannot be read: {reason.strerror or reason}")
+            report.unreadable.append(f"{self.path}: {describe_error(reason)}")
         except STORE_ERRORS as reason:
             put_log_problem(self.archive, self.log, reason, report)
 

@@ -73,7 +73,7 @@ class SnapshotReader:
             self._put_problem(Unreadable(describe_error(reason)), report)
             return
         except OSError as reason:
-            report.unreadable.append(f"{self.path}: cannot be read: {reason.strerror or reason}")
+            report.unreadable.append(f"{self.path}: {describe_error(reason)}")
             return
         self._store_cursor(self.read_sessions, self.log.stamp, bytes_read=self.log.stamp.size)
         if on_progress:

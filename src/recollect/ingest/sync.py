@@ -35,7 +35,7 @@ from recollect.ingest.snapshots import SnapshotReader
 from recollect.ingest.transaction import BatchTransaction
 from recollect.model import Problem, path_text
 from recollect.settings import Settings
-from recollect.sources import READ_ERRORS, Lines, Snapshots, Source, Stamp
+from recollect.sources import READ_ERRORS, Lines, Snapshots, Source, Stamp, describe_error
 from recollect.store import Writer, archive_path, file_identity
 from recollect.store.live import Live, live_path
 from recollect.store.lock import exclusive
@@ -316,7 +316,7 @@ def _reader(ingester: Ingester, log: Log, report: SyncReport) -> LogReader | Sna
         put_log_problem(ingester.archive, log, reason, report)
         return None
     except OSError as reason:
-        report.unreadable.append(f"{path_text(log.path)}: cannot be read: {reason.strerror or reason}")
+        report.unreadable.append(f"{path_text(log.path)}: {describe_error(reason)}")
         return None
 
 

@@ -22,6 +22,8 @@ STORE_ERRORS = (*READ_ERRORS, sqlite3.DataError, sqlite3.InterfaceError, sqlite3
 def describe_error(reason: Exception) -> str:
     """A sentence that says why a log was not read. It does not quote the log."""
     match reason:
+        case OSError():
+            return f"cannot be read: {reason.strerror or reason}"
         case MemoryError():
             return "needs more memory than is available; run `recollect rebuild --logs` to retry"
         case RecursionError():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.model import Problem
+from recollect.sources.formats.container import describe_error
 
 
 def walk(root: Path, endings: tuple[str, ...], *, deep: bool = True) -> Iterator[Path | Problem]:
@@ -22,7 +23,7 @@ def walk(root: Path, endings: tuple[str, ...], *, deep: bool = True) -> Iterator
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as reason:
-            yield Problem(Path(folder), 0, f"folder cannot be read: {reason.strerror}")
+            yield Problem(Path(folder), 0, f"folder {describe_error(reason)}")
             continue
         if deep:
             folders += [entry.path for entry in entries if _is_folder(entry)]
