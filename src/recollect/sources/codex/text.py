@@ -208,22 +208,6 @@ def mcp_outcome(raw: msgspec.Raw) -> Outcome:
     return Outcome(text, failed=bool(answer.is_error))
 
 
-def arguments_of(arguments: Any) -> dict[str, Any]:
-    """A call's arguments as an object: usually a JSON string, free text for custom tools."""
-    if isinstance(arguments, str):
-        try:
-            arguments = msgspec.json.decode(arguments) if arguments.startswith("{") else arguments or {}
-        except (msgspec.DecodeError, RecursionError):
-            return {"input": arguments}
-    match arguments:
-        case dict():
-            return arguments
-        case None:
-            return {}
-        case _:
-            return {"input": arguments}
-
-
 def full_name(namespace: str | None, name: str | None) -> str | None:
     """`mcp__server__tool` for the tools of MCP servers, `namespace.tool` for others."""
     if not namespace or not name or name.startswith(namespace):

@@ -14,7 +14,6 @@ from recollect.sources.codex.state import EVENT, ITEM, Call, CodexState, decode_
 from recollect.sources.codex.text import (
     IMAGE,
     Outcome,
-    arguments_of,
     full_name,
     hits_text,
     mcp_outcome,
@@ -25,6 +24,7 @@ from recollect.sources.codex.text import (
     with_images,
 )
 from recollect.sources.formats.container import Line
+from recollect.sources.formats.values import arguments_of
 
 MAX_OPEN_CALLS = 256  # tool calls without an output, or still running; real sessions have at most a handful
 MAX_ANSWERED = 32  # calls remembered after their output: a late end event follows within a few lines

@@ -9,9 +9,11 @@ from recollect.model import AGENT_KINDS, Entry, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import UUID
 
-UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or an older context that a compaction moved
+PART = re.compile(
+    rf"({UUID.pattern})_(.+)", UUID.flags
+)  # a sub-agent's context, or an older context that a compaction moved
 EXIT_CODE = re.compile(r"Command failed with exit code: (\d{1,9})\b")
 
 
