@@ -20,7 +20,7 @@ from recollect.sources.formats.homes import all_of, data
 from recollect.sources.formats.json import decode_each, json_document
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import as_count, as_text, parse_time
+from recollect.sources.formats.values import as_count, as_object, as_text, parse_time
 from recollect.sources.formats.vscode import extension_homes
 
 FINAL = {"end_turn", "stop", "stop_sequence", "max_tokens", "refusal"}
@@ -59,7 +59,7 @@ def recognises(head: Head) -> bool:
 def read(path: Path, thread: Thread) -> Iterable[Entry]:
     session = thread.id or path.stem
     tree = _tree(thread.env)
-    repository = _object(tree.get("repository"))
+    repository = as_object(tree.get("repository"))
     yield SessionMetadata(
         session=session,
         title=thread.title,
@@ -76,13 +76,9 @@ def read(path: Path, thread: Thread) -> Iterable[Entry]:
         yield from _message(builder, message) if message else [builder.unknown(raw)]
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _tree(env: Any) -> dict[str, Any]:
-    trees = _object(_object(env).get("initial")).get("trees")
-    return _object(trees[0]) if isinstance(trees, list) and trees else {}
+    trees = as_object(as_object(env).get("initial")).get("trees")
+    return as_object(trees[0]) if isinstance(trees, list) and trees else {}
 
 
 def _folder(uri: Any) -> str | None:
@@ -96,35 +92,35 @@ def _folder(uri: Any) -> str | None:
 
 def _parent(relationships: Any) -> str | None:
     """The thread from which this one was handed off or forked. `role` is the role of this thread, not of the other one."""
-    relations = [_object(item) for item in relationships] if isinstance(relationships, list) else []
+    relations = [as_object(item) for item in relationships] if isinstance(relationships, list) else []
     from_others = (item for item in relations if item.get("role") == "child" and item.get("type") != "mention")
     return next((as_text(item.get("threadID")) or None for item in from_others), None)
 
 
 def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
     blocks = message.content if isinstance(message.content, list) else [message.content]
-    usage = _object(message.usage)
+    usage = as_object(message.usage)
     builder.at = _time(message, blocks) or builder.at
     match message.role:
         case "user":
-            results = [block for block in blocks if _object(block).get("type") == "tool_result"]
+            results = [block for block in blocks if as_object(block).get("type") == "tool_result"]
             yield from (_result(builder, block) for block in results)
             yield from read_user_message(builder, [block for block in blocks if block not in results])
         case "assistant":
             builder.model, builder.usage = as_text(usage.get("model")) or None, _usage(usage)
-            yield from _answer(builder, blocks, _object(message.state))
+            yield from _answer(builder, blocks, as_object(message.state))
         case "info":
             for block in blocks:
-                yield from _info(builder, _object(block))
+                yield from _info(builder, as_object(block))
         case _:
             yield builder.unknown({"role": message.role, "content": message.content})
     if not builder.count:
-        yield builder.record(Kind.RUNTIME, as_text(_object(message.state).get("type")))
+        yield builder.record(Kind.RUNTIME, as_text(as_object(message.state).get("type")))
 
 
 def _time(message: Message, blocks: list[Any]) -> int | None:
-    starts = (parse_time(_object(block).get("startTime")) for block in blocks)
-    sent = parse_time(_object(message.meta).get("sentAt")) or parse_time(_object(message.usage).get("timestamp"))
+    starts = (parse_time(as_object(block).get("startTime")) for block in blocks)
+    sent = parse_time(as_object(message.meta).get("sentAt")) or parse_time(as_object(message.usage).get("timestamp"))
     return sent or next((at for at in starts if at), None)
 
 
@@ -137,10 +133,10 @@ def _answer(builder: RecordBuilder, blocks: list[Any], state: dict[str, Any]) ->
 
 
 def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
-    run = _object(block.get("run"))
+    run = as_object(block.get("run"))
     status = as_text(run.get("status"))
     output = next((run[part] for part in ("result", "error", "reason", "progress") if run.get(part)), status)
-    exit_code = _object(run.get("result")).get("exitCode")
+    exit_code = as_object(run.get("result")).get("exitCode")
     return builder.result(
         as_text(block.get("toolUseID")) or None,
         output,
@@ -153,11 +149,11 @@ def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
 def _info(builder: RecordBuilder, block: dict[str, Any]) -> Iterator[Record]:
     match block.get("type"):
         case "summary":
-            yield builder.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
+            yield builder.record(Kind.COMPACTION, text_of(as_object(block.get("summary")).get("summary")))
         case "manual_bash_invocation":  # the person runs it outside the conversation
-            command = as_text(_object(block.get("args")).get("cmd"))
+            command = as_text(as_object(block.get("args")).get("cmd"))
             yield builder.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
-            yield builder.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
+            yield builder.record(Kind.SYSTEM, text_of(as_object(block.get("toolRun")).get("result")))
         case "text":
             yield builder.record(Kind.RUNTIME, text_of(block))
         case _:

@@ -32,7 +32,7 @@ from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import around_blocks, find_blocks, without_blocks
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import parse_time
+from recollect.sources.formats.values import as_object, parse_time
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 
@@ -117,9 +117,9 @@ def read(path: Path, conversation: Conversation) -> Iterable[Entry]:
 
 def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
     builder.at = parse_time(message.ts)
-    info = message.model_info if isinstance(message.model_info, dict) else {}
+    info = as_object(message.model_info)
     builder.model = info["id"] if isinstance(info.get("id"), str) else None
-    metadata = message.metadata if isinstance(message.metadata, dict) else {}
+    metadata = as_object(message.metadata)
     match message.role:
         case "user" if metadata.get("kind") in COMPACTIONS:
             yield from read_user_message(builder, message.content, _read_as(Kind.COMPACTION))

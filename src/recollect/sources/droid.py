@@ -25,7 +25,7 @@ from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_prompt, read_user_message, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.usage import tokens, with_total
-from recollect.sources.formats.values import UUID, as_count, as_text, parse_time, text_or_none
+from recollect.sources.formats.values import UUID, as_count, as_object, as_text, parse_time, text_or_none
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
@@ -176,7 +176,7 @@ def _metadata(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
 
 
 def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
-    fields = message if isinstance(message, dict) else {}
+    fields = as_object(message)
     content, role = fields.get("content"), fields.get("role")
     builder.model = as_text(fields.get("modelId")) or builder.model
     if fields.get("hookEventName"):

@@ -29,7 +29,7 @@ from recollect.sources.formats.message import RecordBuilder, read_prompt, text_o
 from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import select, select_one
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.formats.values import as_object, as_text, parse_time
 
 UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
 INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")
@@ -65,7 +65,7 @@ class Metadata(Struct, rename="camel"):
     usage: Any = None
 
     def model(self) -> str | None:
-        inference = self.inference if isinstance(self.inference, dict) else {}
+        inference = as_object(self.inference)
         return as_text(inference.get("resolvedModel")) or as_text(inference.get("requestedModel")) or None
 
 
@@ -221,7 +221,7 @@ def _answer(builder: RecordBuilder, text: str, *, for_agent: bool) -> Record:
 
 def _call(builder: RecordBuilder, item: Content) -> Record:
     """A tool call. Goose also stores calls that it could not parse."""
-    call = item.tool_call if isinstance(item.tool_call, dict) else {}
+    call = as_object(item.tool_call)
     value = call.get("value")
     if not isinstance(value, dict):
         return builder.call(None, item.id, call.get("error"), failed=True)
@@ -229,7 +229,7 @@ def _call(builder: RecordBuilder, item: Content) -> Record:
 
 
 def _result(builder: RecordBuilder, item: Content) -> Record:
-    result = item.tool_result if isinstance(item.tool_result, dict) else {}
+    result = as_object(item.tool_result)
     value = result.get("value")
     failed = result.get("status") == "error" or (isinstance(value, dict) and bool(value.get("isError")))
     return builder.result(item.id, result.get("error") if value is None else _for_agent(value), failed=failed)

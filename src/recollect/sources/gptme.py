@@ -26,7 +26,7 @@ from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import around_blocks, find_blocks
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import parse_time
+from recollect.sources.formats.values import as_object, parse_time
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
 FIELDS = {
@@ -59,7 +59,7 @@ class Message(Struct):
     metadata: Any = None
 
     def marks(self) -> dict[str, Any]:
-        return self.metadata if isinstance(self.metadata, dict) else {}
+        return as_object(self.metadata)
 
     def may_be_output(self) -> bool:
         """Whether this message may be a tool's output."""
@@ -104,7 +104,7 @@ def _metadata(session: str, config: Path) -> SessionMetadata:
         chat = tomllib.loads(config.read_text("utf-8")).get("chat")
     except (OSError, ValueError):
         chat = None
-    chat = chat if isinstance(chat, dict) else {}
+    chat = as_object(chat)
     return SessionMetadata(
         session=session,
         title=text_of(chat.get("name")) or None,

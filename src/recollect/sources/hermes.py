@@ -30,7 +30,7 @@ from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import select
 from recollect.sources.formats.tags import find_blocks, without_blocks
 from recollect.sources.formats.usage import tokens, with_total
-from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
+from recollect.sources.formats.values import arguments_of, as_count, as_object, as_text, parse_time
 
 STRUCTURED = "\0json:"  # the mark before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
@@ -210,7 +210,7 @@ def is_snapshot(head: Head) -> bool:
 
 def read_snapshot(path: Path, snapshot: Snapshot) -> Iterable[Entry]:
     session = snapshot.session_id or path.stem.removeprefix("session_")
-    config = snapshot.model_config if isinstance(snapshot.model_config, dict) else {}
+    config = as_object(snapshot.model_config)
     cwd = snapshot.cwd or config.get("cwd")
     yield SessionMetadata(session=session, cwd=cwd if isinstance(cwd, str) else None, model=snapshot.model)
     for place, message, raw in decode_each(snapshot.messages, dict[str, Any]):

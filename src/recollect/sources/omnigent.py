@@ -21,7 +21,7 @@ from recollect.sources.formats.message import RecordBuilder, read_user_message, 
 from recollect.sources.formats.recognition import has_tables
 from recollect.sources.formats.source import Database, Source
 from recollect.sources.formats.sqlite import query, select
-from recollect.sources.formats.values import as_count, parse_time
+from recollect.sources.formats.values import as_count, as_object, parse_time
 
 TYPES = (
     "message", "function_call", "function_call_output", "reasoning", "error", "compaction", "native_tool",
@@ -159,7 +159,7 @@ def _message(builder: RecordBuilder, data: dict[str, Any], *, is_last: bool) -> 
 
 def _native(builder: RecordBuilder, item: Any) -> Record:
     """A tool that the model's provider ran, such as its web search. The log does not have its output."""
-    item = item if isinstance(item, dict) else {}
+    item = as_object(item)
     return builder.call(text_of(item.get("type")) or None, None, item.get("action"))
 
 

@@ -25,7 +25,7 @@ from recollect.sources.formats.json import json_document
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Document, Lines, ReaderState, Source
-from recollect.sources.formats.values import as_count, parse_time, text_or_none
+from recollect.sources.formats.values import as_count, as_object, parse_time, text_or_none
 from recollect.sources.gemini_cli.shapes import Header
 
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -222,7 +222,7 @@ def _tool_result(builder: RecordBuilder, row: Row) -> Iterator[Record]:
     result = row.tool_call_result or ToolCallResult()
     responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
     for response in responses or [None]:
-        fields = response if isinstance(response, dict) else {}
+        fields = as_object(response)
         response_id = text_or_none(fields.get("id"))
         call = response_id if len(responses) > 1 and response_id else result.call_id or response_id or row.uuid
         output = fields.get("response")

@@ -27,7 +27,7 @@ from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import json_document, read_text
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
 from recollect.sources.formats.source import Document, Lines, Source
-from recollect.sources.formats.values import UUID, arguments_of, parse_time, text_or_none
+from recollect.sources.formats.values import UUID, arguments_of, as_object, parse_time, text_or_none
 
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a complete line
@@ -118,7 +118,7 @@ def _session_of(row: Row, state: CopilotState) -> str:
 
 
 def _start(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
-    context = row.data.context if isinstance(row.data.context, dict) else {}
+    context = as_object(row.data.context)
     location = context if context else {"cwd": row.data.cwd, "branch": row.data.branch}
     model = text_or_none(row.data.selected_model) or text_or_none(row.data.new_model)
     state.model = model or state.model

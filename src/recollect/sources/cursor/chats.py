@@ -19,7 +19,7 @@ from recollect.sources.cursor.text import read_query
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
-from recollect.sources.formats.values import parse_time, text_or_none
+from recollect.sources.formats.values import as_object, parse_time, text_or_none
 from recollect.sources.formats.vscode import path_of
 
 MESSAGES, WORKSPACE, LOCATION = 1, 9, 21  # fields of the root; in LOCATION, field 1 is the folder and field 2 the branch
@@ -140,7 +140,7 @@ def _message(builder: RecordBuilder, data: bytes) -> Iterator[Record]:
     if message is None:
         yield builder.unknown(data.decode("utf-8", "replace"))
         return
-    options = message.provider_options if isinstance(message.provider_options, dict) else {}
+    options = as_object(message.provider_options)
     details = options["cursor"] if isinstance(options.get("cursor"), dict) else {}
     match message.role:
         case _ if details.get("isSummary"):

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
-from recollect.sources.formats.values import arguments_of, as_count, parse_time, text_or_none
+from recollect.sources.formats.values import arguments_of, as_count, as_object, parse_time, text_or_none
 
 RECENT_MS = 3_600_000  # bubbles are checked if their conversation changed this recently, compared to the newest one
 USER, AGENT = 1, 2  # types of bubbles
@@ -92,7 +92,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     if conversation is None:
         return
     yield _session_metadata(session, conversation)
-    model = text_or_none(_get(conversation.model_config, "modelName"))
+    model = text_or_none(as_object(conversation.model_config).get("modelName"))
     count = 0
     for place, bubble in enumerate(_bubbles(db, session, conversation), 1):
         at = parse_time(conversation.created_at) if place == 1 else None  # bubbles had no times before 2025
@@ -110,9 +110,9 @@ def _session_metadata(session: str, conversation: Conversation) -> SessionMetada
         session=session,
         title=text_or_none(conversation.name),
         title_rank=TitleRank.GENERATED,
-        parent=text_or_none(_get(conversation.subagent_info, "parentComposerId")),
+        parent=text_or_none(as_object(conversation.subagent_info).get("parentComposerId")),
         parent_call=session.removeprefix("task-") if session.startswith("task-") else None,
-        cwd=text_or_none(_get(_get(conversation.workspace_identifier, "uri"), "fsPath")),
+        cwd=text_or_none(as_object(as_object(conversation.workspace_identifier).get("uri")).get("fsPath")),
         at=parse_time(conversation.created_at),
     )
 
@@ -138,8 +138,10 @@ def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
         return
     if bubble.bubble_id:
         builder.key = f"{builder.session}/{bubble.bubble_id}"
-    builder.at = parse_time(bubble.created_at) or parse_time(_get(bubble.timing_info, "clientStartTime")) or builder.at
-    model = text_or_none(_get(bubble.model_info, "modelName"))
+    builder.at = (
+        parse_time(bubble.created_at) or parse_time(as_object(bubble.timing_info).get("clientStartTime")) or builder.at
+    )
+    model = text_or_none(as_object(bubble.model_info).get("modelName"))
     builder.model = model if model not in {None, "default"} else builder.model
     if bubble.type == USER:
         yield from read_prompt(builder, text_of(bubble.text).strip() or "[no text]")
@@ -150,7 +152,7 @@ def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
 
 
 def _answer(builder: RecordBuilder, bubble: Bubble) -> Iterator[Record]:
-    tokens_in, tokens_out = (as_count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
+    tokens_in, tokens_out = (as_count(as_object(bubble.token_count).get(name)) for name in ("inputTokens", "outputTokens"))
     builder.usage = Usage(input=tokens_in, output=tokens_out) if tokens_in or tokens_out else None
     if thought := text_of(bubble.thinking).strip():
         yield builder.record(Kind.REASONING, thought)
@@ -168,8 +170,9 @@ def _tool(builder: RecordBuilder, tool: Tool) -> Iterator[Record]:
         return
     result = decode_or_none(tool.result, dict) if isinstance(tool.result, str) else tool.result
     error = decode_or_none(tool.error, dict) if isinstance(tool.error, str) else tool.error
-    code = _get(result, "exitCode") if isinstance(_get(result, "exitCode"), int) else _get(result, "exitCodeV2")
-    message = _get(error, "modelVisibleErrorMessage") or _get(error, "clientVisibleErrorMessage") or error or tool.error
+    outcome, fault = as_object(result), as_object(error)
+    code = outcome.get("exitCode") if isinstance(outcome.get("exitCode"), int) else outcome.get("exitCodeV2")
+    message = fault.get("modelVisibleErrorMessage") or fault.get("clientVisibleErrorMessage") or error or tool.error
     yield builder.result(
         tool.tool_call_id,
         text_of(result or tool.result) or text_of(message),
@@ -177,8 +180,3 @@ def _tool(builder: RecordBuilder, tool: Tool) -> Iterator[Record]:
         failed=tool.status != "completed" or tool.user_decision == "rejected",
         exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
     )
-
-
-def _get(value: Any, name: str) -> Any:
-    """A field of an object; None if the value is not an object."""
-    return value.get(name) if isinstance(value, dict) else None

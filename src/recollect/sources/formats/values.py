@@ -91,6 +91,11 @@ def text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object; else an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
 def arguments_of(value: Any) -> dict[str, Any]:
     """A tool call's arguments as an object; they may be JSON text. Any other value is put under `input`."""
     if isinstance(value, dict):

@@ -30,7 +30,7 @@ from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.formats.values import as_object, as_text, parse_time
 from recollect.sources.gemini_cli.shapes import Header, Message, Patch, ToolCall
 
 CONTEXT_TAG = "session_context"
@@ -244,7 +244,7 @@ def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tupl
 
 def _late_result(builder: RecordBuilder, response: Any, progress: SessionProgress) -> Iterator[Entry]:
     """Reads a result in the API's form. It is a copy if the call already has its result."""
-    fields = response if isinstance(response, dict) else {}
+    fields = as_object(response)
     call = as_text(fields.get("id"))
     if call in progress.answered:
         yield Ignored("copy of a result")

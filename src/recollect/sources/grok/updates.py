@@ -13,7 +13,7 @@ from recollect.model import Stop, Usage
 from recollect.sources.formats.container import Line, Unreadable
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.formats.values import as_object, as_text, parse_time
 
 STOPS = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH, "interrupted": Stop.EXIT}
 
@@ -53,7 +53,7 @@ class Turns:
         index = None
         for line in lines:
             if isinstance(line, Line) and isinstance(line.value, dict):
-                index = turns._read_update(_object(line.value.get("params")), index)
+                index = turns._read_update(as_object(line.value.get("params")), index)
         return turns
 
     def time(self, index: int, role: Any, call: Any) -> int | None:
@@ -71,11 +71,11 @@ class Turns:
         return self.ends[index].usage
 
     def _read_update(self, fields: dict[str, Any], index: int | None) -> int | None:
-        update = _object(fields.get("update"))
-        at = parse_time(_object(fields.get("_meta")).get("agentTimestampMs"))
+        update = as_object(fields.get("update"))
+        at = parse_time(as_object(fields.get("_meta")).get("agentTimestampMs"))
         match update.get("sessionUpdate"):
             case "user_message_chunk":
-                prompt_index = _object(update.get("_meta")).get("promptIndex")
+                prompt_index = as_object(update.get("_meta")).get("promptIndex")
                 if isinstance(prompt_index, int):
                     self.started_at.setdefault(prompt_index, at)
                     return prompt_index
@@ -90,7 +90,7 @@ class Turns:
     def _read_tool_run(self, update: dict[str, Any], at: int | None) -> None:
         run = self.tool_runs.setdefault(as_text(update.get("toolCallId")), ToolRun(started=at))
         if update.get("status") in {"completed", "failed"}:
-            output = _object(update.get("rawOutput"))
+            output = as_object(update.get("rawOutput"))
             code = output.get("exit_code")
             run.ended = at
             run.exit_code = code if isinstance(code, int) else None
@@ -99,7 +99,7 @@ class Turns:
 
 def _usage(counts: Any) -> Usage | None:
     """The tokens of a turn: the sum over its models, or else the turn's own counts."""
-    models = list(_object(_object(counts).get("modelUsage")).values()) or [counts]
+    models = list(as_object(as_object(counts).get("modelUsage")).values()) or [counts]
     usage = sum((_model_usage(model) or Usage() for model in models), Usage())
     return usage if usage != Usage() else None
 
@@ -112,7 +112,3 @@ _model_usage = tokens(
     reasoning="reasoningTokens",
     cached_in_input=True,
 )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -26,7 +26,7 @@ from recollect.sources.formats.message import (
     read_prompt_or_command,
     text_of,
 )
-from recollect.sources.formats.values import parse_time
+from recollect.sources.formats.values import as_object, parse_time
 from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
 
 WIRE = "wire.jsonl"
@@ -180,7 +180,7 @@ def _sub_agent(payload: dict[str, Any], builder: RecordBuilder, wire: Wire, wire
         wire.add(Ignored("copy of a sub-agent's event"))
         return
     inner = event.get("payload")
-    child_event = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
+    child_event = Event(str(event.get("type")), as_object(inner))
     child_wire = wires.setdefault(child, Wire(session=child))
     _read_event(
         child_event, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), child_wire, wires, path

@@ -26,7 +26,7 @@ from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import query
-from recollect.sources.formats.values import as_count, parse_time, text_or_none
+from recollect.sources.formats.values import as_count, as_object, parse_time, text_or_none
 from recollect.sources.kiro import conversation, ide
 
 ENDS = {"UserTurnEnd": Stop.ANSWER, "ToolUseRejected": Stop.CANCEL, "Error": Stop.CRASH, "Cancelled": Stop.INTERRUPT}
@@ -204,7 +204,7 @@ def _text(block: Block) -> str:
 def _answer(builder: RecordBuilder, blocks: list[Block]) -> Iterator[Record]:
     has_calls = any(block.kind == "toolUse" for block in blocks)
     for block in blocks:
-        data = block.data if isinstance(block.data, dict) else {}
+        data = as_object(block.data)
         match block.kind:
             case "text":
                 if text := text_of(block.data).strip():

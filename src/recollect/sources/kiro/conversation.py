@@ -16,7 +16,7 @@ from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.jsonl import EXCERPT
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.sqlite import select
-from recollect.sources.formats.values import parse_time
+from recollect.sources.formats.values import as_object, parse_time
 
 SESSIONS = """
     SELECT conversation_id, max(updated_at), total(length(value))
@@ -114,7 +114,7 @@ def _variant(value: Any) -> tuple[str, dict[str, Any]]:
     """(variant, content) of a Rust enum as JSON: an object with one key, which names the variant."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, content),) = value.items()
-        return kind, content if isinstance(content, dict) else {}
+        return kind, as_object(content)
     return "", {}
 
 

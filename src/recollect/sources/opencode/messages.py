@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Record, SessionMetadata, Stop, Usage
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.values import as_count, parse_time
+from recollect.sources.formats.values import as_count, as_object, parse_time
 
 ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
@@ -248,7 +248,7 @@ def _set_usage(records: list[Record], tokens: Any) -> None:
 def _usage(tokens: dict[str, Any]) -> Usage:
     """The tokens of a step. In counts with a `total`, output does not include reasoning; in older counts it does."""
     cached = tokens.get("cache")
-    cache: dict[str, Any] = cached if isinstance(cached, dict) else {}
+    cache: dict[str, Any] = as_object(cached)
     reasoning = as_count(tokens.get("reasoning"))
     return Usage(
         input=as_count(tokens.get("input")),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Record, Stop
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.values import as_text
+from recollect.sources.formats.values import as_object, as_text
 from recollect.sources.openhands.progress import SessionProgress
 
 QUIET = {
@@ -121,7 +121,7 @@ def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
         yield builder.record(Kind.REASONING, thoughts)
     if text := text_of(event.thought).strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text)
-    action = event.action if isinstance(event.action, dict) else {}
+    action = as_object(event.action)
     if event.tool_name == "finish" and action:
         yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(action.get("message")), stop=Stop.ANSWER)
     elif event.tool_name == "think" and action:
@@ -147,7 +147,7 @@ def _observation(builder: RecordBuilder, event: Event) -> Record | Ignored:
         return builder.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
     if tool in {"finish", "think"}:
         return Ignored(f"{tool} observed")
-    observation = event.observation if isinstance(event.observation, dict) else {}
+    observation = as_object(event.observation)
     code = code if isinstance(code := observation.get("exit_code"), int) and code >= 0 else None
     failed = bool(observation.get("is_error") or observation.get("error")) or code not in (0, None)
     return builder.result(call, event.observation, tool=tool, exit_code=code, failed=failed)

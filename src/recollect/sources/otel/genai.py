@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from recollect.model import Usage
 from recollect.sources.formats.json import decode_or_none
-from recollect.sources.formats.values import as_count
+from recollect.sources.formats.values import as_count, as_object
 from recollect.sources.otel.otlp import Operation, SpanEvent
 
 CONVERSATION = "gen_ai.conversation.id"
@@ -132,7 +132,7 @@ def _numbered(attributes: dict[str, Any], prefix: str) -> list[Message]:
             place = root
             for step in path:
                 inner = place.setdefault(step, {})
-                place = inner if isinstance(inner, dict) else {}
+                place = as_object(inner)
             place[last] = value
     items = _as_list(root)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -17,6 +17,7 @@ from recollect.sources.formats.container import Unreadable, WrongShape
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_or_none, json_document
 from recollect.sources.formats.jsonl import EXCERPT, json_lines
+from recollect.sources.formats.values import as_object
 
 ENDINGS = (".json", ".jsonl")
 START = 4_096  # bytes at a file's start: the first resource, which names the service
@@ -226,7 +227,7 @@ def _operation(operations: dict[SpanKey, Operation], trace: Any, span: Any, line
 
 def _error(span: Span, operation: Operation) -> str | None:
     """The error of an operation; None if it did not fail."""
-    status = span.status if isinstance(span.status, dict) else {}
+    status = as_object(span.status)
     kind = operation.attributes.get("error.type")
     if status.get("code") not in FAILED and not kind:
         return None

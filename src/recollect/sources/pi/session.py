@@ -20,7 +20,7 @@ from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import ReaderState
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import as_count, as_text, parse_time
+from recollect.sources.formats.values import as_count, as_object, as_text, parse_time
 from recollect.sources.pi.results import YIELDS, is_final, result_in
 from recollect.sources.pi.shapes import Message, Row
 
@@ -194,7 +194,7 @@ def _read_user_text(builder: RecordBuilder, text: str, message: Message, state: 
 
 def _is_injected(message: Message, state: PiState) -> bool:
     """Whether the program wrote a user message. In a sub-agent's session, its parent counts as the person."""
-    provenance = message.provenance if isinstance(message.provenance, dict) else {}
+    provenance = as_object(message.provenance)
     return (
         message.synthetic is True
         or (message.attribution == "agent" and not state.sub_agent)
@@ -248,7 +248,7 @@ _usage = tokens(
 
 def _result(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     state.working = True
-    details = message.details if isinstance(message.details, dict) else {}
+    details = as_object(message.details)
     text = text_of(message.content)
     code = _exit_code(details.get("exitCode"), text)
     failed = message.is_error is True or details.get("status") in FAILED or bool(code)
@@ -341,7 +341,7 @@ def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterato
     text = text_of(row.content)
     if not text.strip():
         return
-    details = row.details if isinstance(row.details, dict) else {}
+    details = as_object(row.details)
     if state.sub_agent and details.get("fromRelationship") == "parent":
         yield _prompt(builder, text.removeprefix(FROM_PARENT).strip(), Message(), state)
     else:

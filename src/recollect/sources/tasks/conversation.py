@@ -12,7 +12,7 @@ from recollect.model import Entry, Ignored, Kind, Record, Stop
 from recollect.sources.formats.injected import is_hook_tag, split_context
 from recollect.sources.formats.message import RESULTS, THINKING, RecordBuilder, text_of
 from recollect.sources.formats.usage import tokens
-from recollect.sources.formats.values import as_text, parse_time, text_or_none
+from recollect.sources.formats.values import as_object, as_text, parse_time, text_or_none
 from recollect.sources.tasks.entries import Task
 from recollect.sources.tasks.history import (
     MESSAGE_TOOLS,
@@ -106,7 +106,7 @@ def _call(builder: RecordBuilder, call: Exchange, answered_at: int | None) -> It
 
 
 def _model(task: Task, message: ModelMessage) -> str | None:
-    info = message.model_info if isinstance(message.model_info, dict) else {}
+    info = as_object(message.model_info)
     return as_text(info.get("modelId")) or task.model_at(parse_time(message.ts) or 0)
 
 

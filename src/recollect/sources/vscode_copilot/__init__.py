@@ -25,9 +25,9 @@ from recollect.sources.formats.json import json_document, read_sidecar
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import UUID, as_count, parse_time, text_or_none
+from recollect.sources.formats.values import UUID, as_count, as_object, parse_time, text_or_none
 from recollect.sources.formats.vscode import EDITORS, path_of, user_folders
-from recollect.sources.vscode_copilot.response import Response, listing, mapping
+from recollect.sources.vscode_copilot.response import Response, listing
 
 SET_ALL, SET, PUSH, DELETE = range(4)  # kinds of operations
 COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 mean running
@@ -195,25 +195,25 @@ def _folder(path: Path) -> str | None:
 
 
 def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
-    result = mapping(request.result)
-    metadata = mapping(result.get("metadata"))
+    result = as_object(request.result)
+    metadata = as_object(result.get("metadata"))
     builder.at = parse_time(request.timestamp)
     builder.model = text_or_none(metadata.get("resolvedModel")) or text_or_none(request.model_id)
     yield _prompt(builder, request)
     builder.usage = _usage(request, result, metadata)
     parts = request.response if isinstance(request.response, list) else []
     records = list(Response(builder, metadata).read(parts))
-    state = mapping(request.model_state).get("value")
-    error = mapping(result.get("errorDetails"))
+    state = as_object(request.model_state).get("value")
+    error = as_object(result.get("errorDetails"))
     is_complete = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
     answers = [record for record in records if isinstance(record, Record) and record.session == builder.session]
     texts = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
-    builder.at = parse_time(mapping(request.model_state).get("completedAt")) or builder.at
+    builder.at = parse_time(as_object(request.model_state).get("completedAt")) or builder.at
     for record in (texts or answers)[-1:]:
         record.stop = Stop.ANSWER if is_complete else None
         record.at = builder.at if record is answers[-1] else record.at
     yield from records
-    if summary := text_of(mapping(metadata.get("summary")).get("text")):
+    if summary := text_of(as_object(metadata.get("summary")).get("text")):
         yield builder.record(Kind.COMPACTION, summary)
     if request.is_canceled or state == CANCELLED:
         yield builder.record(Kind.RUNTIME, text_of(error.get("message")) or "Canceled", stop=Stop.INTERRUPT)
@@ -235,7 +235,7 @@ def _prompt_text(message: Any) -> str:
 
 
 def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
-    counts = mapping(result.get("usage"))
+    counts = as_object(result.get("usage"))
     tokens_in = (
         as_count(metadata.get("promptTokens")) or as_count(counts.get("promptTokens")) or as_count(request.prompt_tokens)
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.values import text_or_none
+from recollect.sources.formats.values import as_object, text_or_none
 
 DENIED = 0  # the type of confirmation of a refused tool
 MAX_DEPTH = 40  # levels of a tool's output
@@ -63,11 +63,11 @@ class Response:
 
     def __init__(self, builder: RecordBuilder, metadata: dict[str, Any]) -> None:
         self.builder = builder
-        self.outputs = {_plain(call): output for call, output in mapping(metadata.get("toolCallResults")).items()}
+        self.outputs = {_plain(call): output for call, output in as_object(metadata.get("toolCallResults")).items()}
         self.calls = {
             _plain(call["id"]): call
             for turn in listing(metadata.get("toolCallRounds"))
-            for call in listing(mapping(turn).get("toolCalls"))
+            for call in listing(as_object(turn).get("toolCalls"))
             if isinstance(call, dict) and isinstance(call.get("id"), str)
         }
         self.agents: dict[str, RecordBuilder] = {}
@@ -128,7 +128,7 @@ class Response:
     def _tool(self, part: dict[str, Any]) -> Iterator[Entry]:
         builder = self.builder
         call, name = text_or_none(part.get("toolCallId")), text_or_none(part.get("toolId"))
-        data, details = mapping(part.get("toolSpecificData")), mapping(part.get("resultDetails"))
+        data, details = as_object(part.get("toolSpecificData")), as_object(part.get("resultDetails"))
         if agent := text_or_none(part.get("subAgentInvocationId")):
             if agent not in self.agents:
                 yield self._agent(agent)
@@ -139,7 +139,7 @@ class Response:
         yield builder.call(text_or_none(known.get("name")) or name, call, arguments)
         if data.get("kind") == "subagent" and call:
             yield from self._delegated(call, data)
-        code = mapping(data.get("terminalCommandState")).get("exitCode")
+        code = as_object(data.get("terminalCommandState")).get("exitCode")
         output = _output(self.outputs.get(_plain(call))) or _shown_output(part, data, details)
         yield builder.result(
             call,
@@ -184,8 +184,8 @@ def _part_text(part: Any) -> str:
 
 
 def _file_name(reference: Any) -> str:
-    place = mapping(reference)
-    path = place.get("path") or mapping(place.get("uri")).get("path") or place.get("name")
+    place = as_object(reference)
+    path = place.get("path") or as_object(place.get("uri")).get("path") or place.get("name")
     return str(path).rpartition("/")[2] if path else ""
 
 
@@ -193,7 +193,7 @@ def _shown_arguments(data: dict[str, Any]) -> Any:
     """The arguments of a tool that its part shows."""
     match data.get("kind"):
         case "terminal":
-            return {"command": text_of(mapping(data.get("commandLine")).get("original")) or text_of(data.get("command"))}
+            return {"command": text_of(as_object(data.get("commandLine")).get("original")) or text_of(data.get("command"))}
         case "input":
             return data.get("rawInput")
         case "subagent":
@@ -205,7 +205,7 @@ def _shown_arguments(data: dict[str, Any]) -> Any:
 
 
 def _shown_output(part: dict[str, Any], data: dict[str, Any], details: dict[str, Any]) -> str:
-    printed = mapping(data.get("terminalCommandOutput")).get("text") or data.get("result")
+    printed = as_object(data.get("terminalCommandOutput")).get("text") or data.get("result")
     output = [_embedded(item) for item in listing(details.get("output"))] or details.get("output")
     return text_of(output) or text_of(printed) or text_of(part.get("pastTenseMessage"))
 
@@ -243,11 +243,6 @@ def _leaves(node: Any, depth: int = 0) -> str:
 
 def _is_denied(confirmed: Any) -> bool:
     return confirmed is False or (isinstance(confirmed, dict) and confirmed.get("type") == DENIED)
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object; else an empty object."""
-    return value if isinstance(value, dict) else {}
 
 
 def listing(value: Any) -> list[Any]:
