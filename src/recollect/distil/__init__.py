@@ -27,6 +27,7 @@ from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
 from recollect.errors import StoreBusy, StoreFault
 from recollect.index import ngrams
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
+from recollect.index.place import Place
 from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CODE
 from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
@@ -248,8 +249,6 @@ class Distiller:
         return VectorWriter(self.realm, index, model.name, model.dimensions, identity)
 
     def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[DistilProgress]:
-        from recollect.index.place import Place
-
         writer = self._vector_writer(model, "events", self.reader.meta("identity") or "")
         if writer.head.rows:
             for session in changed.values():
@@ -274,8 +273,6 @@ class Distiller:
                 pass
 
     def _embed_observations(self, model: Embedder) -> Iterator[DistilProgress]:
-        from recollect.index.place import Place
-
         writer = self._vector_writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
             writer.delete_except(self.memory.all_keys())

@@ -18,6 +18,7 @@ RULES_VERSION = 1  # raise it when the rules change: every turn is then distille
 
 def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
     """The observations of one finished turn, the main one first. Never raises an error, even for damaged events."""
+    # 50 ms of CPU, only needed by processes that distil
     from recollect.observe.rules import make_observations
     from recollect.observe.turn import read_turn
 
@@ -26,7 +27,7 @@ def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
 
 def states_cause(narrative: str) -> bool:
     """Whether an observation's narrative names a cause. The rules, a model or a person may have written it."""
-    from recollect.observe.facts import CAUSE_LABEL
+    from recollect.observe.facts import CAUSE_LABEL  # 34 ms of CPU with the next line, only needed for a cause
     from recollect.observe.sentences import find_causes
 
     return any(line.startswith(CAUSE_LABEL) for line in narrative.split("\n")) or bool(find_causes(narrative))
@@ -34,6 +35,6 @@ def states_cause(narrative: str) -> bool:
 
 def split_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, without headings, code and emphasis."""
-    from recollect.observe.sentences import parse_prose
+    from recollect.observe.sentences import parse_prose  # 13 ms of CPU, only needed to split a text
 
     return parse_prose(text).sentences

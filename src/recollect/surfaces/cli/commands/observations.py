@@ -4,6 +4,7 @@ import sys
 
 import click
 import msgspec
+from rich.text import Text
 
 from recollect.model import observation_type
 from recollect.operations.memory.observations import as_object, newest_observations, observations_by_key
@@ -85,8 +86,6 @@ def _encoded(rows: list[tuple[ObservationRow, float | None]]) -> str:
 
 
 def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, has_query: bool) -> None:
-    from rich.text import Text
-
     out = console()
     for row, score in rows:
         head = f"{day(row.at, estimated=row.estimated)}  {row.type}" + (f"  {score:.2f}" if score is not None else "")

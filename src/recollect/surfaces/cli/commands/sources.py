@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import msgspec
+from rich.table import Table
 
 from recollect.ingest.discover import Log, discover
 from recollect.ingest.projects import logs_in_projects, project_folders
@@ -67,8 +68,6 @@ def _row(source: Source, counts: dict[str, Any], projects: Sequence[Path], setti
 
 def _draw(rows: list[dict[str, Any]]) -> None:
     """Installed agents first, then all others."""
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("agent", "here", "logs", "sessions", "newest", "verified on", "where"):
         table.add_column(name, justify="right" if name in {"logs", "sessions"} else "left")

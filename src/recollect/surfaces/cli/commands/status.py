@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 import msgspec
+from rich.table import Table
 
 from recollect.folders import SETTINGS_FILE
 from recollect.live import LiveRealm
@@ -100,8 +101,6 @@ def _bytes(folder: Path, pattern: str) -> int:
 
 
 def _draw(report: dict[str, Any]) -> None:
-    from rich.table import Table
-
     out = console()
     for warning in report["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
