@@ -45,10 +45,14 @@ def _command(value: Any, field: str) -> list[str]:
     return value
 
 
-def _offset(value: Any, field: str) -> int:
+def _count(value: Any, field: str) -> int:
     if type(value) is not int or value < 0:
         raise BadRequest(f"{field} must be an integer, 0 or more", field=field)
-    return min(value, MAX_OFFSET)
+    return value
+
+
+def _offset(value: Any, field: str) -> int:
+    return min(_count(value, field), MAX_OFFSET)
 
 
 def _uuid_field() -> Meta:
@@ -148,13 +152,7 @@ class Locate(SessionsRequest):
     session_id: SessionId
 
 
-def _generation(value: Any, field: str) -> int:
-    if type(value) is not int or value < 0:
-        raise BadRequest(f"{field} must be an integer, 0 or more", field=field)
-    return value
-
-
-ExpectedGeneration = Annotated[int | None, Meta(extra={"parse": _generation}, extra_json_schema={"minimum": 0})]
+ExpectedGeneration = Annotated[int | None, Meta(extra={"parse": _count}, extra_json_schema={"minimum": 0})]
 
 
 class ConfigRequest(SessionsRequest):
