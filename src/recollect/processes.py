@@ -59,12 +59,12 @@ def _writes_to(process: Path, pipes: Collection[File]) -> bool:
     """Whether a process has one of these pipes as standard output or error."""
     for number in ("1", "2"):
         with suppress(FileNotFoundError):  # closed
-            if file_identity((process / "fd" / number).stat()) in pipes:
+            if device_and_inode((process / "fd" / number).stat()) in pipes:
                 return True
     return False
 
 
-def file_identity(status: os.stat_result) -> File:
+def device_and_inode(status: os.stat_result) -> File:
     return status.st_dev, status.st_ino
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from recollect.errors import BadRequest, ProviderFault
 from recollect.live.runners.runner import Assignment
 from recollect.model import path_text
-from recollect.processes import TURN_MARK, file_identity, stop_detached, stop_group
+from recollect.processes import TURN_MARK, device_and_inode, stop_detached, stop_group
 from recollect.settings import TOKEN
 
 FIRST_LINE_SIZE = 256  # bytes of a script's first line that the system reads
@@ -24,7 +24,9 @@ def running_process(assignment: Assignment) -> Iterator["subprocess.Popen[bytes]
     A program that ended by itself may leave processes running on purpose, unless the turn is cancelled.
     """
     process = _start(assignment)
-    pipes = {file_identity(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None}
+    pipes = {
+        device_and_inode(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None
+    }
     try:
         assignment.on_process_started(process.pid)
         yield process

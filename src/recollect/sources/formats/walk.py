@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.model import Problem
+from recollect.processes import device_and_inode
 from recollect.sources.formats.container import describe_error
 
 
@@ -14,10 +15,10 @@ def walk(root: Path, endings: tuple[str, ...], *, deep: bool = True) -> Iterator
     while folders:
         folder = folders.pop()
         try:
-            identity = Path(folder).stat()
-            if (identity.st_dev, identity.st_ino) in seen:
+            identity = device_and_inode(Path(folder).stat())
+            if identity in seen:
                 continue
-            seen.add((identity.st_dev, identity.st_ino))
+            seen.add(identity)
             with os.scandir(folder) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
         except (FileNotFoundError, NotADirectoryError):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from recollect.disk import folder_fault, is_disk_full
 from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
+from recollect.processes import device_and_inode
 from recollect.store.sqlite.lockless import FileState, attach_without_lock, needs_no_lock, open_without_lock, state_of
 
 BUSY_MS = 10_000  # milliseconds: a reader never waits; a second writer waits this long for the commit of the first
@@ -159,10 +160,9 @@ def _use_write_ahead_log(db: sqlite3.Connection) -> None:
 def file_identity(path: Path) -> tuple[int, int] | None:
     """(device, inode) of a file, which change when it is replaced; None if it does not exist."""
     try:
-        status = path.stat()
+        return device_and_inode(path.stat())
     except OSError:
         return None
-    return status.st_dev, status.st_ino
 
 
 def is_database(path: Path) -> bool:
