@@ -102,14 +102,14 @@ def display_path(path: str, folder: str, cwd: str | None) -> str:
     """A path without a line number, relative to the working folder if it is inside."""
     path = LINE_NUMBER.sub("", path.strip().strip("`'\"")).replace("\\", "/")
     working_folder = (cwd or "").replace("\\", "/").rstrip("/")
-    folder = folder.replace("\\", "/")
-    if folder and not _is_absolute(path):
-        path = posixpath.join(folder, path)
+    path = join_path(folder.replace("\\", "/"), path)
     path = posixpath.normpath(path) if path else ""
     if working_folder and path.startswith(working_folder + "/"):
         path = path[len(working_folder) + 1 :]
     return "" if path in {".", "..", "/", working_folder} else path
 
 
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "~")) or path[1:2] == ":"
+def join_path(folder: str, path: str) -> str:
+    """A path inside a folder; the path alone if it is absolute."""
+    is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
+    return path if is_absolute or not folder else posixpath.join(folder, path)

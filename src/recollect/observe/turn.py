@@ -293,11 +293,12 @@ def _add_edit(turn: ObservedTurn, call: Event, response: Event | None, cwd: str 
 
 def _add_command(turn: ObservedTurn, call: Event, response: Event | None, command: str, cwd: str | None) -> None:
     stripped = commands.strip_quoted(command)
-    base = (call.arguments or {}).get("workdir")
+    workdir = (call.arguments or {}).get("workdir")
+    base = workdir if isinstance(workdir, str) else ""
     failed = response is not None and (response.failed or response.exit_code not in (None, 0))
     has_written = False
     for folder, path, changes in commands.touched_files(stripped):
-        paths = _display_paths([path], _join_folders(base, folder), cwd)
+        paths = _display_paths([path], files.join_path(base, folder), cwd)
         has_written = has_written or (changes and not failed)
         (turn.changed_files if changes else turn.read_files).extend([] if failed and changes else paths)
     if response is not None and NUMBERED_EDIT.match(command) and (opened := OPEN_FILE.search(response.text[:2_000])):
@@ -314,13 +315,6 @@ def _add_command(turn: ObservedTurn, call: Event, response: Event | None, comman
         if check or (failed and not commands.only_searches(stripped)):
             outcome = commands.judge_outcome(response, is_check=bool(check))
             turn.runs.append(CommandRun(call, response, command, check, outcome))
-
-
-def _join_folders(base: Any, folder: str) -> str:
-    base = base if isinstance(base, str) else ""
-    if not folder or folder.startswith(("/", "~")):
-        return folder or base
-    return f"{base}/{folder}" if base else folder
 
 
 def _add_notice(turn: ObservedTurn, event: Event, cwd: str | None) -> None:
