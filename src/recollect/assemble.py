@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from recollect.label import label
 from recollect.model import (
     AGENT_KINDS,
     Event,
@@ -27,7 +28,7 @@ from recollect.model import (
     session_id,
 )
 from recollect.shown_time import day
-from recollect.title import MAX_TITLE, is_placeholder, label, title_of
+from recollect.title import MAX_TITLE, is_placeholder, title_of
 
 MAX_NAME = 256  # characters of a tool's or a model's name that are stored: agents and models allow 64 or 128
 MAX_TOOLS = 1_000  # different tools of one turn that are counted: no agent has this many
@@ -375,11 +376,3 @@ def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
         words = [word for word in command if isinstance(word, str)]
         return any(OWN_COMMAND.match(line) is not None for line in (" ".join(words), *words[-1:]))
     return isinstance(command, str) and OWN_COMMAND.match(command) is not None
-
-
-def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
-    """A tool call in a readable form: `exec_command(cmd="ls", workdir="/w")`."""
-    parts = [tool or "tool", "("]
-    for index, (name, value) in enumerate((arguments or {}).items()):
-        parts += [", " if index else "", name, "=", msgspec.json.encode(value).decode()]
-    return "".join([*parts, ")"])

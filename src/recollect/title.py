@@ -8,6 +8,8 @@ unchanged, unless it is a placeholder.
 import re
 from collections.abc import Iterator
 
+from recollect.label import label
+
 MAX_TITLE = 120  # characters of a title
 MAX_SEARCHED = 8_000  # characters of a prompt that are searched for a title: a person reads no further
 MAX_INTRODUCTION_WORDS = 6  # a line that ends in a colon and is not longer only introduces what follows
@@ -104,13 +106,3 @@ def _count_words(line: str) -> int:
 def is_placeholder(title: str) -> bool:
     """Whether an agent's title only says that the session has no title yet: "New Session", "Untitled"."""
     return PLACEHOLDER.fullmatch(title.strip()) is not None
-
-
-def label(text: str, max_length: int) -> str:
-    """The first line of a text that is not blank, in at most `max_length` characters, cut at a word."""
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    line = " ".join(line.split())
-    if len(line) <= max_length:
-        return line
-    cut = line[: max_length - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[max_length // 2 :] else cut) + "…"

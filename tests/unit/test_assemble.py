@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from recollect.assemble import MAX_TENTATIVE, Folded, State, call_text, fold, is_own, session_of
+from recollect.assemble import MAX_TENTATIVE, Folded, State, fold, is_own, session_of
+from recollect.label import call_text, label
 from recollect.model import (
     Event,
     Kind,
@@ -19,7 +20,7 @@ from recollect.model import (
     TurnStart,
     Usage,
 )
-from recollect.title import MAX_TITLE, label
+from recollect.title import MAX_TITLE
 
 BEFORE = 1_700_000_000_000  # the time of a record without one, if nothing else is known
 START = 1_769_904_000_000  # 2026-02-01

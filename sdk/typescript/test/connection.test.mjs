@@ -14,6 +14,10 @@ import { COMMAND, CONFIG, folder, collect, held, HELLO, isAlive, later, overHttp
 
 const LIMIT = { timeout: 60_000 };
 
+async function firstOutput(session) {
+  for await (const { type } of session.events({ after: 0 })) if (type === "text_delta") return;
+}
+
 for (const [name, open] of Object.entries(TRANSPORTS)) {
   test(`killing the server fails every waiting call, over ${name}`, LIMIT, async (t) => {
     const { client, pid } = await open(t);
@@ -22,7 +26,9 @@ for (const [name, open] of Object.entries(TRANSPORTS)) {
     const loop = collect(turn);
     await turn[Symbol.asyncIterator]().next();
     const create = client.createSession({ prompt: "wait", ...held(t) }).catch((reason) => reason);
-    await until(async () => (await client.listSessions()).filter(({ is_active }) => is_active).length === 2);
+    const isCreated = ({ session_id, is_active }) => is_active && session_id !== session.id;
+    const created = await until(async () => (await client.listSessions()).find(isCreated));
+    if (name === "http") await firstOutput(client.session(created.session_id)); // by then its events have named it to the client
     process.kill(pid, "SIGKILL");
     const { error } = await loop;
     assert.ok(error instanceof ConnectionLost, String(error));

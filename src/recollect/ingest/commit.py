@@ -7,6 +7,7 @@ from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import SyncReport
 from recollect.ingest.rewritten import ReadAgain, RewrittenLog
+from recollect.label import label
 from recollect.model import (
     LIVE_SOURCE,
     Entry,
@@ -24,7 +25,7 @@ from recollect.settings import Settings
 from recollect.sources.formats.injected import separate_context
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.duplicates import is_duplicate
-from recollect.title import MAX_TITLE, label
+from recollect.title import MAX_TITLE
 
 
 class SessionUpdater:

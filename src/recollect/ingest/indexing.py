@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.assemble import call_text
 from recollect.index.engine import COMMITTED
 from recollect.index.place import Place
 from recollect.index.text import TEXT, TextDocument, TextWriter
+from recollect.label import call_text
 from recollect.model import KIND_CODE, OWN_TRAFFIC_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_path
 

@@ -12,12 +12,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.assemble import call_text
 from recollect.errors import DeadlineExceeded
 from recollect.index.filters import Filters
 from recollect.index.place import Place
 from recollect.index.text import TextClause, TextIndex, TextSnapshot
 from recollect.index.words import words
+from recollect.label import call_text
 from recollect.model import KIND_CODE, Kind
 from recollect.search.query import ParsedQuery, parse
 from recollect.search.ranking import (

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from recollect.assemble import call_text
+from recollect.label import call_text
 from recollect.model import Kind, timestamp
 from recollect.operations.ids import event_ref, session_ref, turn_ref
 from recollect.search import ParsedQuery, SearchHit, shown_text

@@ -3,11 +3,11 @@
 import re
 from pathlib import PurePath
 
+from recollect.label import label
 from recollect.model import Stop
 from recollect.observe import split_sentences
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory
-from recollect.title import label
 
 MAX_SUMMARY = 600  # characters, fixed by the contract
 TITLE, ASKED, CHANGED, ENDED = 120, 160, 150, 130  # characters of each part; with their labels just below MAX_SUMMARY

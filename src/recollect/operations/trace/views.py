@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from recollect.index.ngrams import fold_case
+from recollect.label import label
 from recollect.model import KIND_CODE, TOKEN_USAGE_CODE, Kind, Usage, timestamp
 from recollect.operations.history.answers import main_argument
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace.steps import Status, Step, ToolUse
 from recollect.shown_time import estimate_field
 from recollect.store import EventRow, SessionRow
-from recollect.title import label
 
 PREVIEW = 300  # characters, fixed by the contract
 PREVIEW_BYTES = 1_300  # of its JSON: ten previews with their frame are less than 15 KB in any script
