@@ -33,8 +33,9 @@ pictures: setup  ## draw the README's pictures from what the program prints for 
 test: setup  ## all tests; COVERAGE=1 also measures the branch coverage of src, and fails below its minimum
 	$(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov)
 
+TESTS := tests/unit tests/contract
 test-fast: setup  ## unit and contract tests that start no process, in a minute
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not process" tests/unit tests/contract
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not process" $(TESTS)
 
 test-all-pythons: setup  ## test-fast with every supported Python that is installed
 	$(BIN)/python scripts/all_pythons.py

@@ -1,6 +1,8 @@
 """Run `make test-fast` with every installed Python that the project supports, each in its own environment.
 
-python scripts/all_pythons.py [--others]     with --others, all except the one that runs this
+python scripts/all_pythons.py [--others] [TESTS=tests/unit]
+
+With --others, all except the one that runs this. Variables are passed on to make.
 """
 
 import os
@@ -28,6 +30,7 @@ def interpreter(version: str) -> str | None:
 
 def main() -> int:
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    variables = [word for word in sys.argv[1:] if "=" in word]
     failed = []
     for version in SUPPORTED.findall((ROOT / "pyproject.toml").read_text("utf-8")):
         if "--others" in sys.argv[1:] and version == own:
@@ -37,7 +40,7 @@ def main() -> int:
             continue
         print(f"Python {version}: {path}", flush=True)
         folder = f".venv/python-{version}"
-        command = ["make", "test-fast", f"PYTHON={path}", f"VENV={folder}", "GROUP=test"]
+        command = ["make", "test-fast", f"PYTHON={path}", f"VENV={folder}", "GROUP=test", *variables]
         if subprocess.run(command, cwd=ROOT, check=False).returncode:
             failed.append(version)
     if failed:
