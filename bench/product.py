@@ -34,7 +34,7 @@ class CommandFailed(MeasureError):
 
 class UnexpectedOutput(MeasureError):
     def __init__(self, reason: str) -> None:
-        super().__init__(f"UnexpectedOutput output of `sync --json`: {reason}")
+        super().__init__(f"Unexpected output of `sync --json`: {reason}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from recollect.errors import StoreBusy, StoreFault
 from recollect.store import ArchiveState, Reader, Writer
 from recollect.store.lock import exclusive, is_held
-from recollect.store.sqlite.database import connect, migrate, schema_steps
+from recollect.store.sqlite.database import INTACT, _columns, connect, migrate, schema_steps, tables_checksum
 
 RELEASED = {1: "001_archive.sql"}  # frozen: a step that users have run is never edited
 
@@ -31,6 +31,17 @@ def test_an_archive_of_any_released_version_is_brought_up_to_date(tmp_path: Path
     assert writer.watermark() == 7
     assert writer.db.execute("PRAGMA user_version").fetchone() == (schema_steps()[-1][0],)
     writer.close()
+
+
+@pytest.mark.parametrize("schema", ["schema", "memory_schema", "live_schema"])
+def test_the_checksum_of_intact_tables_is_that_of_the_newest_schema(schema: str) -> None:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(db, schema_steps(schema))
+    newest = schema_steps(schema)[-1][0]
+    assert INTACT[schema, newest] == tables_checksum(_columns(db))
+    db.execute("ALTER TABLE meta RENAME TO renamed")
+    assert INTACT[schema, newest] != tables_checksum(_columns(db))
+    db.close()
 
 
 def test_a_failing_migration_leaves_nothing_behind(tmp_path: Path) -> None:

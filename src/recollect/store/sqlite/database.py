@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from zlib import crc32
 
 from recollect.disk import folder_fault, is_disk_full
 from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
@@ -36,6 +37,11 @@ class OutOfDate(StoreFault):
 
 class UnknownSchema(StoreFault):
     """The tables do not match the schema version: a very early version, or a damaged database."""
+
+
+# Checksums of the tables of intact databases, by schema and version. To learn these tables takes up to 8 ms of CPU, which
+# most processes save by this. Any other checksum is compared table by table.
+INTACT = {("schema", 8): 1974208560, ("memory_schema", 4): 3179071296, ("live_schema", 3): 141236989}
 
 
 class NewerSchema(StoreFault):
@@ -208,6 +214,8 @@ def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
             f"The {path.stem} {path} was written by a newer Recollect (schema {version}, this one knows {newest})."
             " Upgrade Recollect to use it; nothing was changed."
         )
+    if tables_checksum(columns) == INTACT.get((schema, version)):
+        return
     expected = _expected_columns(schema, version)
     wrong = sorted(table for table in expected if columns.get(table) != expected[table])
     if not version:  # without a version, no table may exist yet
@@ -229,6 +237,11 @@ def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
            AND list.name NOT LIKE 'sqlite%'"""):
         tables.setdefault(table, set()).add(column)
     return tables
+
+
+def tables_checksum(columns: dict[str, set[str]]) -> int:
+    """A checksum of the names of all tables and their columns."""
+    return crc32(repr(sorted((table, sorted(names)) for table, names in columns.items())).encode())
 
 
 @cache
