@@ -289,7 +289,7 @@ def test_doctor_reports_a_line_that_cannot_be_read(person: Person, line: bytes) 
     with log.open("ab") as agent:
         agent.write(line + b"\n")
     done = person.run("sync")
-    assert "1 lines could not be read" in done.stdout
+    assert "1 line could not be read" in done.stdout
     shown = person.run("doctor").stdout
     assert "1 × claude-code: " in shown
     assert f"{log}:2" in shown

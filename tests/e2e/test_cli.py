@@ -59,8 +59,8 @@ def test_sync_prints_one_line_with_its_result(person: Person) -> None:
     claude = Claude()
     write(person.claude_log(claude.session), [claude.prompt("hello"), claude.says("hello")])
     first, second = person.run("sync"), person.run("sync")
-    assert re.fullmatch(r"Read .+ in 1 of 1 logs: 2 events, 1 new sessions.*\n", first.stdout)
-    assert re.fullmatch(r"Nothing new in 1 logs .*\n", second.stdout)
+    assert re.fullmatch(r"Read .+ in 1 of 1 logs: 2 events, 1 new session.*\n", first.stdout)
+    assert re.fullmatch(r"Nothing new in 1 log .*\n", second.stdout)
     assert first.stderr == second.stderr == ""
 
 
@@ -90,7 +90,7 @@ def test_an_id_from_search_can_be_opened(synced: Person) -> None:
         "user_input", "reasoning", "tool_call Bash", "tool_response Bash", "assistant_response",
     ]  # fmt: skip
     (session, *_) = re.findall(r"session:[0-9a-f]{32}", shown)
-    assert "1 turns, 5 events, completed" in synced.run("open", session).stdout
+    assert "1 turn, 5 events, completed" in synced.run("open", session).stdout
 
 
 def test_list_shows_sessions_newest_first(synced: Person) -> None:

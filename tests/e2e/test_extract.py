@@ -450,7 +450,7 @@ def test_turns_read_before_a_failure_are_stored_and_others_are_read_later(person
         person.env["TEST_KEY"] = "sk-secret"
         done = person.run("extract", check=False)
         assert done.returncode == 1
-        assert "read 1 turns: 1 observations" in done.stderr
+        assert "read 1 turn: 1 observation," in done.stderr
         assert "HTTP 401" in done.stderr
         assert "TEST_KEY" in done.stderr
         assert "sk-secret" not in done.stderr + done.stdout

@@ -83,6 +83,11 @@ def time_of(item: dict[str, Any], field: str) -> str:
     return ago(item[field], estimated=FIELD in item)
 
 
+def plural(count: int, noun: str) -> str:
+    """A number with its noun: "1 turn", "1,024 turns"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def size(count: float) -> str:
     """A number of bytes in a readable unit."""
     for unit in ("B", "KB", "MB", "GB"):
@@ -135,7 +140,7 @@ def draw_list(answer: dict[str, Any]) -> None:
     for item in answer["data"]["sessions"]:
         session = item["session"]
         state = "" if session["completed"] else ", not completed"
-        counts = f"{session['turn_count']} turns, {session['event_count']} events"
+        counts = f"{plural(session['turn_count'], 'turn')}, {plural(session['event_count'], 'event')}"
         details = f"  {session['source']}, {counts}, {session['mode']}{state}"
         when = f"{time_of(session, 'updated_at'):>11}  "
         out.print(Text.assemble((when, "dim"), (plain(session["title"]), "bold"), (details, "dim")))
@@ -155,7 +160,7 @@ def _draw_session(data: dict[str, Any]) -> None:
     session, traversal = data["session"], data["traversal"]
     out.print(Text(plain(session["title"]), "bold"))
     state = "completed" if session["completed"] else "not completed"
-    counts = f"{session['turn_count']} turns, {session['event_count']} events"
+    counts = f"{plural(session['turn_count'], 'turn')}, {plural(session['event_count'], 'event')}"
     out.print(f"[dim]{session['source']}, {counts}, {state}, {time_of(session, 'updated_at')}[/]")
     for name in ("parent_session_id", "previous_session_id", "next_session_id"):
         if traversal[name]:
@@ -165,9 +170,8 @@ def _draw_session(data: dict[str, Any]) -> None:
     for turn in data["turns"]:
         out.print()
         tools = f", {', '.join(turn['tools_called'])}" if turn["tools_called"] else ""
-        out.print(
-            f"[dim]turn {turn['ordinal']}, {turn['event_count']} events{escape(plain(tools))}[/]  [blue]{turn['id']}[/]"
-        )
+        events = plural(turn["event_count"], "event")
+        out.print(f"[dim]turn {turn['ordinal']}, {events}{escape(plain(tools))}[/]  [blue]{turn['id']}[/]")
         for name, style in (("user_input", "bold green"), ("final_response", "cyan")):
             if turn[name]:
                 out.print(Text("  " + _line(turn[name]["text"], turn[name]["truncated"]), style))

@@ -8,6 +8,7 @@ import click
 from recollect.distil import DistilProgress, distil
 from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
+from recollect.surfaces.cli.render import plural
 
 NICE = 10  # lower priority than programs that a person waits for
 
@@ -47,7 +48,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         click.echo("Another process is already doing this.")
         return
     with opened.open_memory() as memory:
-        click.echo(f"{memory.count():,} observations.")
+        click.echo(f"{plural(memory.count(), 'observation')}.")
         if fault := memory.meta(FAULT):
             click.echo(f"! Without vectors: {fault}", err=True)
 

@@ -17,7 +17,7 @@ from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import print_json, say
+from recollect.surfaces.cli.render import plural, print_json, say
 
 MAX_LISTED = 10  # turns that are listed one by one
 
@@ -117,7 +117,7 @@ def _plan_in_words(plan: Plan) -> str:
     if not plan.turns:
         return f"Nothing to read for {plan.model}: it has read every finished turn."
     return (
-        f"{plan.turns:,} turns to read for {plan.model}: about {plan.tokens_in:,} tokens in, "
+        f"{plural(plan.turns, 'turn')} to read for {plan.model}: about {plan.tokens_in:,} tokens in, "
         f"at most {plan.tokens_out:,} out. {plan.trivial:,} more are too short to be worth reading.\n"
         f"The budget of {plan.budget:,} tokens is enough for at least {plan.fits:,} of them, the newest "
         f"({plan.fits_tokens:,} tokens). No model was called."
@@ -126,7 +126,8 @@ def _plan_in_words(plan: Plan) -> str:
 
 def _report_in_words(report: ExtractionReport) -> str:
     lines = [
-        f"{report.model} read {report.turns:,} turns: {report.observations:,} observations, {report.tokens_in:,} tokens in, "
+        f"{report.model} read {plural(report.turns, 'turn')}: {plural(report.observations, 'observation')}, "
+        f"{report.tokens_in:,} tokens in, "
         f"{report.tokens_out:,} out (budget {report.budget:,})."
     ]
     if report.refused:

@@ -15,7 +15,7 @@ from recollect.shown_time import day
 from recollect.store.memory import ObservationRow
 from recollect.store.observation_filters import ObservationFilters
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import console, plain, print_json, say
+from recollect.surfaces.cli.render import console, plain, plural, print_json, say
 from recollect.surfaces.cli.times import milliseconds_of
 
 
@@ -98,4 +98,4 @@ def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationF
         hint = "" if is_filtered else " yet. `recollect sync` extracts them from your agents' logs"
         out.print(f"No observations found{hint}.")
         sys.exit(0)
-    out.print(f"[dim]{len(rows)} observation{'s' if len(rows) != 1 else ''}. In full: recollect observations ID[/]")
+    out.print(f"[dim]{plural(len(rows), 'observation')}. In full: recollect observations ID[/]")

@@ -15,7 +15,7 @@ from recollect.realms.background import distil_soon, sync_later
 from recollect.sources import all_sources
 from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
-from recollect.surfaces.cli.render import print_json, say, size
+from recollect.surfaces.cli.render import plural, print_json, say, size
 
 PATIENCE_S = 10.0  # seconds to wait for another writer; then that writer, or a background process, reads the new logs
 LONG_PATIENCE_S = 600.0  # the same for named files: no other process reads them
@@ -99,17 +99,17 @@ def _show_recognised(recognised: dict[str, str]) -> None:
             say(f"{path}: {titles[source]}")
         return
     for source, files in Counter(recognised.values()).most_common():
-        click.echo(f"{titles[source]}: {files:,} files")
+        click.echo(f"{titles[source]}: {plural(files, 'file')}")
 
 
 def sentence(report: SyncReport) -> str:
     """What a sync did, in one line."""
     if not report.files_read:
-        return f"Nothing new in {report.files:,} logs ({report.seconds:.2f} s)."
+        return f"Nothing new in {plural(report.files, 'log')} ({report.seconds:.2f} s)."
     read = f"Read {size(report.bytes)} in {report.files_read:,} of {report.files:,} logs"
-    counts = f"{report.events:,} events, {report.sessions:,} new sessions"
+    counts = f"{plural(report.events, 'event')}, {plural(report.sessions, 'new session')}"
     rate = f", {report.events / report.seconds:,.0f} events/s" if report.seconds > 1 else ""
-    problems = f" {report.problems:,} lines could not be read: see `recollect doctor`." if report.problems else ""
+    problems = f" {plural(report.problems, 'line')} could not be read: see `recollect doctor`." if report.problems else ""
     return f"{read}: {counts} ({report.seconds:.2f} s{rate}).{problems}"
 
 
