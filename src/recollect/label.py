@@ -1,6 +1,6 @@
 """Labels: a text, or a tool call, in one line.
 
-Apart from `title.py`, whose patterns take 10 ms of CPU to compile: commands that only read need no titles.
+They are not in `title.py`, because its patterns take 10 ms of CPU to compile, and reading commands need no titles.
 """
 
 from typing import Any

@@ -38,10 +38,14 @@ def event_for_rules(row: EventRow) -> Event:
 
 
 def _shorten(row: EventRow) -> str:
-    """The beginning and the end of a long text, so that a turn of many long texts does not fill the memory."""
-    text = row.text()
+    """The text that the rules see, shortened so that a turn of many long texts does not fill the memory."""
     is_output = row.kind is Kind.TOOL_RESPONSE
     head, tail = (OUTPUT_HEAD, OUTPUT_TAIL) if is_output else (SPEECH_HEAD, SPEECH_TAIL)
+    return _cut_middle(row.text(), head, tail)
+
+
+def _cut_middle(text: str, head: int, tail: int) -> str:
+    """A text of at most so many characters at its beginning and its end, on separate lines if it was cut."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
@@ -62,9 +66,7 @@ def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address
 def event_text(event: EventRow) -> str:
     """The text of an event that is embedded. A long output is cut to its beginning and end."""
     text = event.text()
-    if event.kind is not Kind.TOOL_RESPONSE or len(text) <= EMBEDDED_HEAD + EMBEDDED_TAIL:
-        return text
-    return f"{text[:EMBEDDED_HEAD]}\n{text[-EMBEDDED_TAIL:]}"
+    return _cut_middle(text, EMBEDDED_HEAD, EMBEDDED_TAIL) if event.kind is Kind.TOOL_RESPONSE else text
 
 
 def observation_text(row: ObservationRow) -> str:
