@@ -1,6 +1,20 @@
 """SQL that changes a database back to an earlier schema, for tests that open older state folders."""
 
-ARCHIVE_7 = """
+ARCHIVE_8 = """
+DROP TABLE session_count;
+DROP TABLE session_usage;
+DROP TABLE file_change;
+DROP TABLE file_path;
+DROP INDEX turn_by_start;
+DROP INDEX session_by_tokens;
+DROP INDEX session_by_events;
+DROP INDEX session_by_project;
+ALTER TABLE session DROP COLUMN tokens;
+DELETE FROM meta WHERE name IN ('files_pending', 'files_read');
+PRAGMA user_version = 8;
+"""
+ARCHIVE_7 = f"""
+{ARCHIVE_8}
 UPDATE meta SET name = 'live' WHERE name = 'published';
 ALTER TABLE session_metadata RENAME COLUMN metadata TO about;
 ALTER TABLE session_metadata RENAME TO about;

@@ -4,6 +4,7 @@ RecollectError
 ├── BadRequest              an argument is missing, malformed or out of range
 │   ├── BadId               not in the form of an id
 │   │   └── AmbiguousId     the prefix of more than one id
+│   ├── BadFilter           a filter that fits nothing
 │   ├── BadEventType        an unknown event type
 │   ├── BadDetailLevel      an unknown level of detail
 │   ├── BadCursor           not a cursor, or the cursor of another query
@@ -36,6 +37,7 @@ class ErrorKind(StrEnum):
     BAD_ARGUMENT = "bad argument"
     BAD_ID = "bad id"
     AMBIGUOUS = "ambiguous prefix"
+    BAD_FILTER = "bad filter"
     BAD_EVENT_TYPE = "bad event type"
     BAD_DETAIL_LEVEL = "bad detail level"
     BAD_CURSOR = "bad cursor"
@@ -77,6 +79,10 @@ class BadId(BadRequest):
 
 class AmbiguousId(BadId):
     kind = ErrorKind.AMBIGUOUS
+
+
+class BadFilter(BadRequest):
+    kind = ErrorKind.BAD_FILTER
 
 
 class BadEventType(BadRequest):

@@ -74,13 +74,17 @@ class TitleRank:
 
 
 class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """Tokens of one model call, or a sum of them. `input` excludes tokens read from or written to a cache."""
+    """Tokens of one model call, or a sum of them. `input` excludes tokens read from or written to a cache.
+
+    `cost` is what the log recorded, in micro-dollars; 0 if it recorded none.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+    cost: int = 0
 
     def total(self) -> int:
         """All input and output tokens. Reasoning tokens are part of the output."""
@@ -103,6 +107,7 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.reasoning + other.reasoning,
+            self.cost + other.cost,
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -112,6 +117,7 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
             self.cache_read - other.cache_read,
             self.cache_write - other.cache_write,
             self.reasoning - other.reasoning,
+            self.cost - other.cost,
         )
 
 
@@ -194,6 +200,7 @@ class Event(Struct, kw_only=True):
     exit_code: int | None = None
     failed: bool = False
     own: bool = False  # traffic of Recollect's own tools
+    duplicate: bool = False  # a live session also has it
     estimated: bool = False  # its time is the date of the log file
     usage: Usage | None = None
 

@@ -188,7 +188,8 @@ class SessionUpdater:
         if live:
             duplicates = {turn.ordinal for turn in folded.turns if is_duplicate(turn.started_at, live)}
             for event in folded.events:
-                event.own = event.own or event.turn in duplicates
+                event.duplicate = event.turn in duplicates
+                event.own = event.own or event.duplicate
         return folded
 
     def _file_time(self) -> int:

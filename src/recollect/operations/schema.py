@@ -61,7 +61,7 @@ class Request(Struct):
         for name, field in fields.items():
             value = arguments.get(name)
             if value is not None or field.is_required:
-                values[name] = field.check(value)
+                values[field.attribute] = field.check(value)
         return cls(**values)
 
 
@@ -77,6 +77,7 @@ class Argument(Struct, frozen=True):
     meta: Meta
     default: Any  # NODEFAULT if the argument is required
     request: type[Request]
+    attribute: str  # of the request: differs from the name if that is a word of Python
 
     @property
     def is_required(self) -> bool:
@@ -162,7 +163,8 @@ def arguments_of(request: type[Request]) -> Mapping[str, Argument]:
         default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
         limits = _limits(meta)
         checked = Annotated[bare, limits] if limits is not None else bare
-        arguments[field.name] = Argument(field.name, checked, bare, meta, default, request)
+        name = field.encode_name
+        arguments[name] = Argument(name, checked, bare, meta, default, request, field.name)
     return arguments
 
 

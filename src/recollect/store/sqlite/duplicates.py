@@ -6,7 +6,7 @@ The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 from collections.abc import Iterable, Sequence
 
 from recollect.model import AGENT_START_S, KIND_CODE, LIVE_SOURCE, Kind, Stop
-from recollect.store.sqlite.event_cells import CELLS, OWN, EventCells
+from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, OWN, EventCells
 from recollect.store.sqlite.savepoint import Savepoints
 
 CLOCK_MS = 1_000  # some agents write whole seconds
@@ -67,10 +67,7 @@ class DuplicateTurns(Savepoints):
         rows = self.db.execute(f"SELECT {CELLS} FROM event WHERE {where} ORDER BY seq", (key, ordinal)).fetchall()
         self.delete_events(where, (key, ordinal))
         cells = (EventCells._make(row) for row in rows)
-        marks = ", ".join("?" * len(EventCells._fields))
-        self.db.executemany(
-            f"INSERT INTO event ({CELLS}) VALUES ({marks})", [row._replace(flags=row.flags | OWN) for row in cells]
-        )
+        self.insert_events([row._replace(flags=row.flags | OWN | DUPLICATE) for row in cells])
 
     def update_duplicate_of(self, session: bytes) -> None:
         """Set `duplicate_of` of a session if a live session has all its prompts and answers."""

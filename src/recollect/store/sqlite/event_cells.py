@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.model import Turn
 
-FAILED, OWN, ESTIMATED = 1, 2, 4  # flags of an event
+FAILED, OWN, ESTIMATED, DUPLICATE = 1, 2, 4, 8  # flags of an event
 
 
 class EventCells(NamedTuple):

@@ -56,6 +56,7 @@ def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> bool:
                        (SELECT key FROM main.word WHERE text = (SELECT text FROM old.word WHERE key = found.tool)),
                        (SELECT key FROM main.word WHERE text = (SELECT text FROM old.word WHERE key = found.model))
                   FROM old.event AS found WHERE session = {key} ORDER BY seq""")
+            archive.tally_again(new)
         return True
     except StoreFault:
         return False

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from recollect.errors import StoreFault
-from recollect.store.sqlite.database import SqliteDatabase
+from recollect.store.sqlite.tallies import Tallies
 
 
-class Savepoints(SqliteDatabase):
-    """The part of the writer that deletes events and undoes a batch."""
+class Savepoints(Tallies):
+    """The part of the writer that undoes a batch."""
 
     def load_caches(self) -> None:
         """Load the rows that the writer keeps in memory. Call it again after a rollback."""
@@ -19,11 +18,6 @@ class Savepoints(SqliteDatabase):
         """The highest key that an event ever had."""
         row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'").fetchone()
         return row[0] if row else 0
-
-    def delete_events(self, where: str, values: tuple[Any, ...]) -> None:
-        """Delete events and note their keys, so that the indexes delete them too."""
-        self.db.execute(f"INSERT OR IGNORE INTO removed_event SELECT key FROM event WHERE {where}", values)
-        self.db.execute(f"DELETE FROM event WHERE {where}", values)
 
     @contextmanager
     def undo_on(self, *errors: type[Exception]) -> Iterator[None]:

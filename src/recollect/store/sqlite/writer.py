@@ -12,7 +12,7 @@ from recollect.store.sqlite.body import decode_body, encode_body
 from recollect.store.sqlite.cursors import Cursor, Cursors
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
-from recollect.store.sqlite.event_cells import CELLS, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
 from recollect.store.sqlite.rewritten import RewrittenSessions
@@ -181,7 +181,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, Workin
             KIND_CODE[event.kind],
             event.at,
             event.line,
-            event.failed * FAILED + event.own * OWN + event.estimated * ESTIMATED,
+            _flags(event),
             self._word(event.tool),
             self._word(event.model),
             event.answers,
@@ -192,21 +192,17 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, Workin
 
     def put_events(self, session: int, events: list[Event]) -> int:
         """Add events. Returns the key of the first event. The others have the next keys, without a gap."""
-        rows = [self.encode_event(session, event) for event in events]
-        self.db.executemany(
-            f"""
-            INSERT INTO event ({CELLS})
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            rows,
-        )
+        self.insert_events([self.encode_event(session, event) for event in events])
         for event in events:
             if event.id in self._titled_events:
                 self._apply_event_title(event.id)
-        return self.last_key() - len(rows) + 1
+        return self.last_key() - len(events) + 1
 
     def remove_events(self, ids: Iterable[bytes]) -> None:
-        for event in ids:
-            self.delete_events("id = ?", (event,))
+        removed = list(ids)
+        for start in range(0, len(removed), MAX_PARAMETERS):
+            part = removed[start : start + MAX_PARAMETERS]
+            self.delete_events(f"id IN ({','.join('?' * len(part))})", tuple(part))
 
     def empty_session(self, session: bytes, log: str) -> None:
         """Remove all events of a session, and of the sub-agents that were read from the same log."""
@@ -348,3 +344,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, Workin
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as reason:
             raise store_fault(reason, self.path) from reason
+
+
+def _flags(event: Event) -> int:
+    return event.failed * FAILED | event.own * OWN | event.estimated * ESTIMATED | event.duplicate * DUPLICATE

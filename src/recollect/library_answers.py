@@ -1,0 +1,185 @@
+"""The shapes of the library's answers: the operations fill them in, and the clients of both SDKs return them."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+CostSource = Literal["recorded", "estimated", "unknown"]
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """Tokens by kind. `input` excludes what was read from or written to a cache; `reasoning` is part of `output`."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    total: int = 0
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What tokens cost. It is `estimated` if any part of it is, and `unknown` if no part has a price."""
+
+    usd: float | None = None
+    source: CostSource = "unknown"
+    unpriced_tokens: int = 0
+    """Tokens of models without a known price, which `usd` leaves out."""
+
+
+class LibrarySession(Struct, frozen=True, kw_only=True):
+    """A session with everything that is known about it without reading its events."""
+
+    id: str
+    uuid: str
+    native_id: str
+    title: str
+    agent: str
+    project: str | None
+    folder: str | None
+    branch: str | None
+    models: list[str]
+    mode: str
+    started_at: str
+    updated_at: str
+    estimated_time: bool
+    """The log has no times, so these are the date of its file."""
+    duration_s: float
+    active_s: float
+    """The time during which turns ran."""
+    turns: int
+    events: int
+    tool_calls: int
+    errors: int
+    tokens: Tokens
+    cost: Cost
+    state: str
+    parent: str | None
+    children: list[str]
+    files_changed: int
+    labels: list[str]
+    note: str | None
+    outcome: str | None
+    """The beginning of the last answer."""
+    path: str
+    machine: str
+
+
+class FileEntry(Struct, frozen=True, kw_only=True):
+    """A file that a tool call read, changed, created or deleted. Lines are null if the log does not tell."""
+
+    path: str
+    project: str | None
+    operation: str
+    lines_added: int | None
+    lines_removed: int | None
+    session: str
+    event: str
+    at: str
+
+
+class LibraryTurn(Struct, frozen=True, kw_only=True):
+    """A turn of a session. `context_tokens` is what its last model call read."""
+
+    id: str
+    number: int
+    prompt: str
+    started_at: str
+    updated_at: str
+    duration_s: float
+    events: int
+    tools: list[str]
+    stop: str | None
+    tokens: Tokens
+    context_tokens: int
+
+
+class LibraryEvent(Struct, frozen=True, kw_only=True):
+    """An event in full. A tool call has its arguments and, if it edits a file, the difference."""
+
+    id: str
+    sequence: int
+    turn: int
+    type: str
+    at: str
+    text: str
+    tool: str | None
+    arguments: dict[str, Any] | None
+    exit_code: int | None
+    failed: bool
+    duration_ms: int | None
+    usage: Tokens | None
+    diff: str | None
+    answers: int | None
+    """Of a tool response: the sequence number of its call."""
+    note: str | None = None
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """An event that a search found. `offsets` are pairs (start, end) of characters of `text` that match."""
+
+    event: str
+    turn: str
+    type: str
+    at: str
+    text: str
+    offsets: list[tuple[int, int]]
+    score: float
+    why: dict[str, float] | None = None
+
+
+class LibraryHit(Struct, frozen=True, kw_only=True):
+    """A session with its matching events, best first."""
+
+    session: LibrarySession
+    matches: list[Match]
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """Tokens and cost of one day, week, project, agent, model or session."""
+
+    key: str
+    sessions: int
+    turns: int
+    tokens: Tokens
+    cost: Cost
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """The time of a session in a range."""
+
+    session: str
+    title: str
+    agent: str
+    project: str | None
+    start: str
+    end: str
+    estimated_time: bool
+    turns: int
+    state: str
+
+
+class FacetValue(Struct, frozen=True, kw_only=True):
+    value: str | None
+    count: int
+
+
+class LibraryObservation(Struct, frozen=True, kw_only=True):
+    """Knowledge from a turn."""
+
+    id: str
+    type: str
+    title: str
+    subtitle: str
+    narrative: str
+    facts: list[str]
+    concepts: list[str]
+    files_read: list[str]
+    files_modified: list[str]
+    made_by: str
+    at: str
+    estimated_time: bool
+    project: str | None
+    session: str
+    turn: str
+    evidence: list[str]

@@ -1,0 +1,213 @@
+"""What can be requested of the library. Filters, paging and sorting are declared once and shared."""
+
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
+
+from msgspec import Meta, field
+
+from recollect.errors import BadRequest
+from recollect.filters import KEYS, FilterTerm, split
+from recollect.filters.grammar import FilterQuery
+from recollect.operations.schema import Request
+from recollect.search import Mode
+from recollect.store.sqlite.library_queries import FACETS, SORTS
+
+SEARCH_MODES = get_args(Mode)
+MAX_QUERY = 4_096  # characters
+FACET_NAMES = (*FACETS, "state", "label")
+
+
+def _values(value: Any, field: str) -> tuple[str, ...]:
+    """The values of a filter that can be repeated; a single one needs no list."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(item, str) and item.strip() for item in values):
+        raise BadRequest(f"{field} must be a text or an array of texts", field=field)
+    return tuple(dict.fromkeys(item.strip() for item in values))
+
+
+def _facets(value: Any, field: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for item in _values(value, field) for name in item.split(",") if name.strip())
+    for name in names:
+        if name not in FACET_NAMES:
+            raise BadRequest(f"{field} must be some of {', '.join(FACET_NAMES)}", field=field)
+    return names
+
+
+def _sort(value: Any, field: str) -> str:
+    if not isinstance(value, str) or value.removeprefix("-") not in SORTS:
+        raise BadRequest(f"{field} must be one of {', '.join(SORTS)}, with a leading - for descending", field=field)
+    return value
+
+
+def _filter(description: str) -> Meta:
+    return Meta(description=description, extra={"parse": _values}, extra_json_schema={"items": {"type": "string"}})
+
+
+Filter = tuple[str, ...]
+_ID = Meta(min_length=1, max_length=1_024, description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of them (4 characters or more), or `last`.")
+_CURSOR = Meta(description="`page.next` of the page before, with the same filters.")
+
+
+class LibraryRequest(Request):
+    one_of: ClassVar[str] = "{name} must be one of {choices}"
+
+
+class FilteredRequest(LibraryRequest):
+    """Filters of sessions. Any value of one filter fits; different filters must all fit. A leading `-` leaves out."""
+
+    query: Annotated[
+        str,
+        Meta(max_length=MAX_QUERY, description="Words and filters, as in `agent:codex since:7d \"exact phrase\" retry`."),
+    ] = ""
+    agent: Annotated[Filter, _filter("Only sessions of this agent: claude-code, codex, …")] = ()
+    project: Annotated[Filter, _filter("Only sessions of this project, by its name or folder.")] = ()
+    branch: Annotated[Filter, _filter("Only sessions on this branch.")] = ()
+    model: Annotated[Filter, _filter("Only sessions with this model; `*` stands for any characters: `opus*`.")] = ()
+    tool: Annotated[Filter, _filter("Only sessions that called this tool.")] = ()
+    file: Annotated[Filter, _filter("Only sessions that read or changed this file: `*.go`, `src/auth.ts`.")] = ()
+    type: Annotated[Filter, _filter("Only sessions with events of this type; in a search, only such events.")] = ()
+    mode: Annotated[Filter, _filter("Only sessions of this kind: chat, tool_calling, web_search, mcp_internal.")] = ()
+    state: Annotated[Filter, _filter("Only sessions in this state: working, waiting, idle, ended, died.")] = ()
+    label: Annotated[Filter, _filter("Only sessions with this label.")] = ()
+    machine: Annotated[Filter, _filter("Only sessions of this machine.")] = ()
+    failed: Annotated[bool | None, Meta(description="Only sessions with a failed tool call; false: only those without.")] = None
+    since: Annotated[Filter, _filter("Only sessions active since: 7d, yesterday, 2026-03-01, last week of March.")] = ()
+    until: Annotated[Filter, _filter("Only sessions that began before this time.")] = ()
+
+    def filter_query(self) -> FilterQuery:
+        """The filters of the parameters and of the query together, and the words of the query."""
+        found = split(self.query)
+        terms = [term for key in KEYS if key not in ("failed", "in") for term in self._terms(key)]
+        if self.failed is not None:
+            terms.append(FilterTerm("failed", str(self.failed).lower()))
+        return FilterQuery(found.text, (*terms, *found.terms))
+
+    def _terms(self, key: str) -> list[FilterTerm]:
+        values: Filter = getattr(self, key)
+        return [FilterTerm(key, value.removeprefix("-"), value.startswith("-")) for value in values]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything that a cursor of this request depends on."""
+        names = (*(field for field in FilteredRequest.__struct_fields__), "sort", "by")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+
+class PagedRequest(FilteredRequest):
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 50
+    cursor: Annotated[str | None, _CURSOR] = None
+
+
+class ListLibrarySessions(PagedRequest):
+    """A page of sessions, with facets on request."""
+
+    sort: Annotated[
+        str,
+        Meta(
+            description=f"One of {', '.join(SORTS)}; a leading `-` sorts descending. Default -updated.",
+            extra={"parse": _sort},
+            extra_json_schema={"enum": [*SORTS, *(f"-{name}" for name in SORTS)]},
+        ),
+    ] = "-updated"
+    facets: Annotated[
+        Filter,
+        Meta(
+            description=f"Also count sessions by some of {', '.join(FACET_NAMES)}.",
+            extra={"parse": _facets},
+            extra_json_schema={"items": {"type": "string", "enum": list(FACET_NAMES)}},
+        ),
+    ] = ()
+
+
+class GetLibrarySession(LibraryRequest):
+    """One session with its turns, files, observations, related sessions and resume command."""
+
+    id: Annotated[str, _ID]
+
+
+class ListEvents(LibraryRequest):
+    """A window of a session's events, in full."""
+
+    id: Annotated[str, _ID]
+    first: Annotated[int, Meta(ge=0, description="The sequence number of the first event, from 0. Default {default}.")] = field(
+        default=0, name="from"
+    )
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many, {ge} to {le}. Default {default}.")] = 50
+    type: Annotated[Filter, _filter("Only events of this type.")] = ()
+
+
+class SearchLibrary(PagedRequest):
+    """Search events. Hits are grouped by session, best first."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY, description="Words and filters.", extra={"strip": True})]
+    mode: Annotated[
+        Filter,
+        _filter("How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of session."),
+    ] = ()
+    why: Annotated[bool, Meta(description="Add the parts of its score to each match.")] = False
+    matches: Annotated[int, Meta(ge=1, le=50, description="Matches per session, {ge} to {le}. Default {default}.")] = 5
+
+
+    def search_mode(self) -> Mode | None:
+        """How to find; None if the settings decide."""
+        chosen = [value for value in self.mode if value in SEARCH_MODES]
+        return cast("Mode", chosen[-1]) if chosen else None
+
+    def _terms(self, key: str) -> list[FilterTerm]:
+        return [term for term in super()._terms(key) if key != "mode" or term.value not in SEARCH_MODES]
+
+
+class GetUsage(PagedRequest):
+    """Tokens and cost, by day or another key."""
+
+    by: Annotated[
+        Literal["day", "week", "project", "agent", "model", "session"], Meta(description="What to sum by. Default {default}.")
+    ] = "day"
+    format: Annotated[Literal["json", "csv"], Meta(description="csv: a table in plain text. Default {default}.")] = "json"
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many rows, {ge} to {le}. Default {default}.")] = 1_000
+
+
+class ListFiles(PagedRequest):
+    """Files that sessions read, changed, created and deleted, newest first."""
+
+    operation: Annotated[Filter, _filter("Only this operation: read, changed, created, deleted.")] = ()
+
+
+class ListSessionFiles(LibraryRequest):
+    """The files of one session, in the order of its events."""
+
+    id: Annotated[str, _ID]
+
+
+class GetFileHistory(LibraryRequest):
+    """Everything that sessions did to one file, newest first."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=4_096, description="The file's path, or the end of it.")]
+    project: Annotated[Filter, _filter("Only in this project.")] = ()
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 50
+    cursor: Annotated[str | None, _CURSOR] = None
+
+
+class ListActivity(PagedRequest):
+    """Sessions as intervals of a time range, oldest first. Default: the last 7 days."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many, {ge} to {le}. Default {default}.")] = 200
+
+
+class GetNow(FilteredRequest):
+    """The sessions that run: working, waiting for the person, or idle; with `all`, also those that ended or died today."""
+
+    all: Annotated[bool, Meta(description="Also sessions of the last 24 hours that ended or died.")] = False
+
+
+class ListLibraryObservations(PagedRequest):
+    """Observations by filters, newest first."""
+
+    type: Annotated[Filter, _filter("Only observations of this type: decision, bug-fix, …")] = ()
+
+    def _terms(self, key: str) -> list[FilterTerm]:
+        return [] if key == "type" else super()._terms(key)
+
+
+class AskLibrary(FilteredRequest):
+    """A question, answered with sources."""
+
+    question: Annotated[str, Meta(min_length=1, max_length=2_000, description="The question.", extra={"strip": True})] = ""
