@@ -132,7 +132,7 @@ class _Resolution:
                 self.ordinary.append(term)
                 return
             raise BadFilter(
-                f"{term.key}: {term.value!r} is not a date. Examples: 7d, yesterday, 2026-03-01, \"last week of March\".",
+                f'{term.key}: {term.value!r} is not a date. Examples: 7d, yesterday, 2026-03-01, "last week of March".',
                 field=term.key,
                 value=term.value,
                 did_you_mean=[],
@@ -264,9 +264,7 @@ def _named_project(term: FilterTerm) -> FilterTerm:
     return replace(term, value=project_of(str(Path(term.value).expanduser())))
 
 
-def _fitting(
-    term: FilterTerm, names: Iterable[str], fits: Callable[[str, str], bool] | None = None
-) -> list[str] | None:
+def _fitting(term: FilterTerm, names: Iterable[str], fits: Callable[[str, str], bool] | None = None) -> list[str] | None:
     """The names that a value fits; None if it is text. Raises `BadFilter` if it fits none but is near some."""
     known = list(names)
     found = [name for name in known if (fits or _fits)(name.lower(), term.value.lower())]
@@ -323,7 +321,9 @@ def _closed(term: FilterTerm, allowed: Iterable[str]) -> Any:
 def _truth(term: FilterTerm) -> bool:
     value = TRUTH.get(term.value.lower())
     if value is None:
-        raise BadFilter(f"failed must be true or false, not {term.value!r}.", field=FAILED, value=term.value, did_you_mean=[])
+        raise BadFilter(
+            f"failed must be true or false, not {term.value!r}.", field=FAILED, value=term.value, did_you_mean=[]
+        )
     return value
 
 

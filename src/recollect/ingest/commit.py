@@ -4,6 +4,7 @@ from recollect.assemble import Folded, State, current_metadata, fold, merge_meta
 from recollect.ingest.admit import Admission
 from recollect.ingest.dedupe import Deduplicator, SessionRecords, States
 from recollect.ingest.discover import Log
+from recollect.ingest.file_changes import FileRecorder
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import SyncReport
 from recollect.ingest.rewritten import ReadAgain, RewrittenLog
@@ -222,6 +223,7 @@ class SessionUpdater:
 
     def _store_events(self, key: int, events: list[Event], session: Session, state: State) -> None:
         first = self.archive.put_events(key, events)
+        FileRecorder(self.archive, key, session.cwd).add(first, events)
         self.archive.update_duplicate_of(session.id)
         self._free_large_records(state)
         self.indexer.add(first, key, events, self.source.name, session.project)

@@ -24,6 +24,7 @@ from recollect.ingest.discover import (
     logs_at_paths,
     logs_of_files,
 )
+from recollect.ingest.file_changes import record_pending_files
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.lines import LogReader, put_log_problem
 from recollect.ingest.live import LiveReader
@@ -97,6 +98,7 @@ class Ingester:
             return self._sync(
                 self._recognised(logs_at_paths(paths, self.sources, self.settings), report), on_progress, report
             )
+        record_pending_files(self.archive)
         self.sync_live()
         self._forget_excluded()
         projects = self._projects()

@@ -43,7 +43,11 @@ def _filter(description: str) -> Meta:
 
 
 Filter = tuple[str, ...]
-_ID = Meta(min_length=1, max_length=1_024, description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of them (4 characters or more), or `last`.")
+_ID = Meta(
+    min_length=1,
+    max_length=1_024,
+    description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of them (4 characters or more), or `last`.",
+)
 _CURSOR = Meta(description="`page.next` of the page before, with the same filters.")
 
 
@@ -56,7 +60,7 @@ class FilteredRequest(LibraryRequest):
 
     query: Annotated[
         str,
-        Meta(max_length=MAX_QUERY, description="Words and filters, as in `agent:codex since:7d \"exact phrase\" retry`."),
+        Meta(max_length=MAX_QUERY, description='Words and filters, as in `agent:codex since:7d "exact phrase" retry`.'),
     ] = ""
     agent: Annotated[Filter, _filter("Only sessions of this agent: claude-code, codex, …")] = ()
     project: Annotated[Filter, _filter("Only sessions of this project, by its name or folder.")] = ()
@@ -69,7 +73,9 @@ class FilteredRequest(LibraryRequest):
     state: Annotated[Filter, _filter("Only sessions in this state: working, waiting, idle, ended, died.")] = ()
     label: Annotated[Filter, _filter("Only sessions with this label.")] = ()
     machine: Annotated[Filter, _filter("Only sessions of this machine.")] = ()
-    failed: Annotated[bool | None, Meta(description="Only sessions with a failed tool call; false: only those without.")] = None
+    failed: Annotated[bool | None, Meta(description="Only sessions with a failed tool call; false: only those without.")] = (
+        None
+    )
     since: Annotated[Filter, _filter("Only sessions active since: 7d, yesterday, 2026-03-01, last week of March.")] = ()
     until: Annotated[Filter, _filter("Only sessions that began before this time.")] = ()
 
@@ -127,8 +133,8 @@ class ListEvents(LibraryRequest):
     """A window of a session's events, in full."""
 
     id: Annotated[str, _ID]
-    first: Annotated[int, Meta(ge=0, description="The sequence number of the first event, from 0. Default {default}.")] = field(
-        default=0, name="from"
+    first: Annotated[int, Meta(ge=0, description="The sequence number of the first event, from 0. Default {default}.")] = (
+        field(default=0, name="from")
     )
     limit: Annotated[int, Meta(ge=1, le=1_000, description="How many, {ge} to {le}. Default {default}.")] = 50
     type: Annotated[Filter, _filter("Only events of this type.")] = ()
@@ -145,7 +151,6 @@ class SearchLibrary(PagedRequest):
     why: Annotated[bool, Meta(description="Add the parts of its score to each match.")] = False
     matches: Annotated[int, Meta(ge=1, le=50, description="Matches per session, {ge} to {le}. Default {default}.")] = 5
 
-
     def search_mode(self) -> Mode | None:
         """How to find; None if the settings decide."""
         chosen = [value for value in self.mode if value in SEARCH_MODES]
@@ -159,7 +164,8 @@ class GetUsage(PagedRequest):
     """Tokens and cost, by day or another key."""
 
     by: Annotated[
-        Literal["day", "week", "project", "agent", "model", "session"], Meta(description="What to sum by. Default {default}.")
+        Literal["day", "week", "project", "agent", "model", "session"],
+        Meta(description="What to sum by. Default {default}."),
     ] = "day"
     format: Annotated[Literal["json", "csv"], Meta(description="csv: a table in plain text. Default {default}.")] = "json"
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many rows, {ge} to {le}. Default {default}.")] = 1_000

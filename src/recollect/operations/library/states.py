@@ -26,8 +26,7 @@ class SessionStates:
         recent = [session for session in sessions if self._now - session.updated_at <= RECENT_MS]
         complete = self._reader.complete_sessions([session.key for session in sessions])
         states = {
-            session.key: state_of(Evidence(session.key in complete, self._now - session.updated_at))
-            for session in sessions
+            session.key: state_of(Evidence(session.key in complete, self._now - session.updated_at)) for session in sessions
         }
         if recent:
             known = self._recent_states()

@@ -256,9 +256,7 @@ class LibraryQueries(SqliteDatabase):
 
     def words_used_as(self, column: str) -> dict[str, int]:
         """The words that events have as `tool` or `model`, with their keys."""
-        return dict(
-            self._rows(f"SELECT text, key FROM word WHERE key IN (SELECT DISTINCT {column} FROM session_count)")
-        )
+        return dict(self._rows(f"SELECT text, key FROM word WHERE key IN (SELECT DISTINCT {column} FROM session_count)"))
 
     def matching_paths(self, pattern: str) -> list[int]:
         """The keys of the files whose path, or the end of it after a slash, fits a glob pattern. Case counts."""
@@ -283,9 +281,7 @@ class LibraryQueries(SqliteDatabase):
 
     # ---- files
 
-    def file_rows(
-        self, condition: Condition, *, after: tuple[int, int, int] | None, limit: int
-    ) -> list[FileRow]:
+    def file_rows(self, condition: Condition, *, after: tuple[int, int, int] | None, limit: int) -> list[FileRow]:
         """Files that tool calls read or changed, newest first, after a position (time, event, file)."""
         where, values = condition
         place = "(file_change.at, file_change.event, file_change.path)"

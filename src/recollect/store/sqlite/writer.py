@@ -13,6 +13,7 @@ from recollect.store.sqlite.cursors import Cursor, Cursors
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
 from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store.sqlite.file_changes import FileChanges
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
 from recollect.store.sqlite.rewritten import RewrittenSessions
@@ -20,7 +21,7 @@ from recollect.store.sqlite.rewritten import RewrittenSessions
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
-class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, WorkingFolders):
+class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileChanges, WorkingFolders):
     """The archive opened for writing. Hold the realm's write lock to open it."""
 
     def __init__(self, path: Path) -> None:
