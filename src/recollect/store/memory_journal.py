@@ -26,6 +26,9 @@ TABLES = {  # tables that cannot be derived again, with the columns that identif
     "member": ("session",),
     "observation": ("id",),
     "extracted": ("session", "turn", "model"),
+    "label": ("session", "name"),
+    "note": ("target",),
+    "review": ("observation",),
 }
 TEXT_TABLES = {"observation": "observation_text", "member": "summary_text"}  # the words of a row, by its key
 JOURNALED = "journaled"  # the meta row with the number of bytes of the file that the memory has loaded

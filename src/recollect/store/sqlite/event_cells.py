@@ -3,8 +3,9 @@
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import astuple
 
-from recollect.model import Turn
+from recollect.model import Turn, Usage
 
 FAILED, OWN, ESTIMATED, DUPLICATE = 1, 2, 4, 8  # flags of an event
 
@@ -47,10 +48,16 @@ def turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
         turn.last,
         as_json(turn.tools),
         as_json(turn.kinds),
-        as_json(turn.usage),
+        usage_json(turn.usage),
         int(turn.estimated),
     )
 
 
 def as_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def usage_json(usage: Usage) -> str:
+    """Usage as it is stored. Without a recorded cost it has five numbers, as in archives of earlier versions."""
+    numbers = astuple(usage)
+    return as_json(numbers if usage.cost else numbers[:-1])

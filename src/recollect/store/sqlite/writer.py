@@ -108,7 +108,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileCh
                 session.branch,
                 session.project,
                 session.model,
-                as_json(session.usage),
+                usage_json(session.usage),
                 as_json(session.redactions),
                 session.estimated,
             ),
@@ -187,7 +187,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileCh
             self._word(event.model),
             event.answers,
             event.exit_code,
-            as_json(event.usage) if event.usage else None,
+            usage_json(event.usage) if event.usage else None,
             encode_body(event),
         )
 
