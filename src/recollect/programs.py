@@ -113,7 +113,7 @@ def _running() -> Iterator[Program]:
                 continue
             state, *fields = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             started_at = booted_at() + int(fields[STARTED_FIELD]) * 1_000 // os.sysconf("SC_CLK_TCK")
-            folder = os.readlink(entry / "cwd")
+            folder = str((entry / "cwd").readlink())
         except (OSError, IndexError):  # it has ended, or belongs to another user
             continue
         if state != "Z":

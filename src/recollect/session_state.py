@@ -1,4 +1,4 @@
-"""The state of a session, by evidence: its last turn, the age of its newest line, and the agent's process on this machine."""
+"""The state of a session, by evidence: its last turn, the age of its newest line, and the agent's process."""
 
 from enum import StrEnum
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from recollect.store.journaled import JournaledDatabase
 
-
 MAX_NOTE = 10_000  # characters: a page of text
 MAX_LABEL = 64  # characters: a few words
 

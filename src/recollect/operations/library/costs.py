@@ -30,9 +30,7 @@ class CostSum:
         total = self.total()
         if total is None:
             return Cost(unpriced_tokens=self.unpriced)
-        return Cost(
-            usd=total / MICRO, source="estimated" if self.priced else "recorded", unpriced_tokens=self.unpriced
-        )
+        return Cost(usd=total / MICRO, source="estimated" if self.priced else "recorded", unpriced_tokens=self.unpriced)
 
 
 class Costs:

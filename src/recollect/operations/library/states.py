@@ -1,6 +1,7 @@
 """The states of sessions, by the evidence in the archive, in the log's file, and among this machine's processes."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.live import LiveRealm
@@ -70,14 +71,12 @@ class SessionStates:
         """The time since the newest event, or since the log was written, if it holds nothing else."""
         newest = session.updated_at
         if session.path.endswith(ONE_SESSION):
-            try:
+            with suppress(OSError, ValueError):  # the log is gone, or the text was never a path
                 newest = max(newest, Path(session.path).stat().st_mtime_ns // 1_000_000)
-            except (OSError, ValueError):  # the log is gone, or the text was never a path
-                pass
         return max(0, self._now - newest)
 
     def _processes(self, sessions: Sequence[SessionRow]) -> dict[bytes, ProcessState]:
-        """The state of the process of each session, by id. Of several sessions in a folder, the newest have the processes."""
+        """The state of the process of each session, by id. Of sessions in one folder, the newest have the processes."""
         states: dict[bytes, ProcessState] = {}
         taken: set[int] = set()
         for session in sessions:

@@ -7,7 +7,7 @@ from functools import cache
 import msgspec
 
 from recollect.label import label
-from recollect.library_answers import Cost, FileEntry, LibraryEvent, LibrarySession, LibraryTurn, Tokens
+from recollect.library_answers import FileEntry, LibraryEvent, LibrarySession, LibraryTurn, Tokens
 from recollect.model import Kind, Usage, timestamp
 from recollect.observe.diffs import unified_diff
 from recollect.operations.ids import event_ref, session_ref, turn_ref, uuid_text

@@ -76,7 +76,10 @@ class FileChanges(SqliteDatabase):
              ORDER BY turn.ordinal LIMIT 1""",
             (session, seq, seq, CALL, DUPLICATE),
         ).fetchone()
-        return Call(*row[:3], decode_arguments(row[3])) if row else None
+        if row is None:
+            return None
+        key, at, tool, body = row
+        return Call(key, at, tool, decode_arguments(body))
 
     def stored_response(self, session: int, turn: int, seq: int) -> CallResponse | None:
         """The response to the tool call at a position."""

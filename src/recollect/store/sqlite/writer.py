@@ -12,7 +12,17 @@ from recollect.store.sqlite.body import decode_body, encode_body
 from recollect.store.sqlite.cursors import Cursor, Cursors
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
-from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store.sqlite.event_cells import (
+    CELLS,
+    DUPLICATE,
+    ESTIMATED,
+    FAILED,
+    OWN,
+    EventCells,
+    as_json,
+    turn_row,
+    usage_json,
+)
 from recollect.store.sqlite.file_changes import FileChanges
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
