@@ -18,7 +18,8 @@ from recollect.extract.prompt import ExtractionPrompt, write_prompt
 from recollect.language_model import Completion, LanguageModel, ModelDidNotAnswer
 from recollect.model import Event, Kind
 from recollect.store import Reader, SessionRow, TurnRow
-from recollect.store.memory import RULES, Memory, ObservedPlace
+from recollect.store.journaled import RULES
+from recollect.store.memory import Memory, ObservedPlace
 
 EXTRACTING = "extract.lock"  # held by the process that calls a model: two at a time would pay twice
 MAX_ANSWER_TOKENS = 1_500  # enough for four long observations

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from recollect.dates import parse_window, since_of, until_of
 from recollect.errors import BadFilter, NotFound
 from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterTerm
-from recollect.model import KIND_CODE
+from recollect.model import KIND_CODE, Kind
 from recollect.project import project_of
 from recollect.session_state import SessionState
 from recollect.store import Reader
@@ -196,7 +196,7 @@ class _Resolution:
             models=self._names("model"),
             modes=self._names("mode"),
             tools=_mapped(self._names("tool"), self.vocabulary.tools.__getitem__),
-            kinds=_mapped(self._names("type"), KIND_CODE.__getitem__),
+            kinds=_mapped(self._names("type"), lambda kind: KIND_CODE[Kind(kind)]),
             paths=self._names("file"),
             keys=tuple(names for names in keys if names is not EVERY),
             has_failed=self.has_failed,
@@ -210,7 +210,7 @@ class _Resolution:
         if names is EVERY:
             return None
         kept = CLOSED["type"] if names.any_of is None else names.any_of
-        return tuple(KIND_CODE[kind] for kind in kept if kind not in names.none_of)
+        return tuple(KIND_CODE[Kind(kind)] for kind in kept if kind not in names.none_of)
 
     def event_tools(self) -> tuple[str, ...] | None:
         """The tools that events must have."""

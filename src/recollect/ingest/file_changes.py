@@ -24,7 +24,7 @@ class FileRecorder:
         self._folder = folder
 
     def add(self, first: int, events: list[Event]) -> None:
-        """Record the files of new events, whose keys begin with `first`. Responses may answer stored calls."""
+        """Record the files of new events, whose keys begin with `first`. A response may answer a call that is stored."""
         responses = {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and not event.duplicate}
         for key, event in enumerate(events, first):
             if event.kind is Kind.TOOL_CALL and not event.duplicate:

@@ -14,9 +14,9 @@ from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
 from recollect.store import archive_path
+from recollect.store.journaled import memory_path
 from recollect.store.live import LeaseRow, Live, live_path
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
-from recollect.store.memory import memory_path
 
 DELETED = ".{}.deleted"  # not a valid name of a realm
 

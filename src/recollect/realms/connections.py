@@ -9,9 +9,10 @@ from pathlib import Path
 from recollect.errors import ReadOnlyFolder, StoreBusy, StoreFault
 from recollect.realms.manifest import Backend
 from recollect.store import OutOfDate, Reader, Writer, archive_path, file_identity, is_database
+from recollect.store.journaled import memory_path
 from recollect.store.live import Live, live_path
 from recollect.store.lock import exclusive
-from recollect.store.memory import Memory, memory_path
+from recollect.store.memory import Memory
 
 CREATION_S = 5.0  # seconds that another process may take to create or migrate the archive
 POLL_S = 0.02

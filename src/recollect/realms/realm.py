@@ -26,8 +26,9 @@ from recollect.redact import redact_all
 from recollect.search.substring import NgramCoverage
 from recollect.settings import Settings
 from recollect.store import ArchiveState, Reader
+from recollect.store.journaled import memory_path
 from recollect.store.lock import DISTILLING, WRITING, is_held
-from recollect.store.memory import DISTILLED, FAULT, Memory, memory_path
+from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.store.memory_journal import create_journal
 from recollect.store.watcher_lock import why_stopped
 

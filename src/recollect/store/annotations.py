@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from recollect.store.journaled import JournaledDatabase
+from recollect.store.sqlite.database import placeholders
 
 MAX_NOTE = 10_000  # characters: a page of text
 MAX_LABEL = 64  # characters: a few words
@@ -44,7 +45,7 @@ class Annotations(JournaledDatabase):
         """The labels of each of these sessions, by name."""
         labels: dict[bytes, list[str]] = {}
         rows = self._rows(
-            f"SELECT session, name FROM label WHERE session IN ({marks(sessions)}) ORDER BY name", tuple(sessions)
+            f"SELECT session, name FROM label WHERE session IN ({placeholders(sessions)}) ORDER BY name", tuple(sessions)
         )
         for session, name in rows:
             labels.setdefault(session, []).append(name)
@@ -52,7 +53,7 @@ class Annotations(JournaledDatabase):
 
     def notes_of(self, targets: Sequence[bytes]) -> dict[bytes, str]:
         """The notes on these sessions or events."""
-        rows = self._rows(f"SELECT target, text FROM note WHERE target IN ({marks(targets)})", tuple(targets))
+        rows = self._rows(f"SELECT target, text FROM note WHERE target IN ({placeholders(targets)})", tuple(targets))
         return dict(rows)
 
     def event_notes(self, session: bytes) -> dict[bytes, str]:
@@ -73,7 +74,3 @@ class Annotations(JournaledDatabase):
             if session in keys:
                 labelled[name].append(keys[session])
         return labelled
-
-
-def marks(values: Sequence[bytes]) -> str:
-    return ", ".join("?" * len(values))

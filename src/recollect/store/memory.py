@@ -4,21 +4,20 @@ Several processes write it: the one that distils, and every agent that records a
 transaction.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store.memory_journal import MemoryJournal, journal_path
+from recollect.store.annotations import Annotations
+from recollect.store.journaled import RULES
 from recollect.store.observation_filters import ObservationFilters, normalise_path, observation_condition
-from recollect.store.sqlite.database import MAX_PARAMETERS, SqliteDatabase, file_identity
+from recollect.store.reviews import Reviews
+from recollect.store.sqlite.database import MAX_PARAMETERS
 from recollect.store.sqlite.event_cells import as_json
 
-RULES = "rules"  # the author of an observation: "rules", "agent", or the name of a model
 AGENT = "agent"
 DISTILLED = "distilled"  # the meta row with the state of the last complete distillation
 FAULT = "embedding_fault"  # the meta row with the reason why vectors are missing
@@ -76,10 +75,6 @@ COLUMNS = "observation." + ", observation.".join(FIELDS)
 LIST_FIELDS = ("facts", "concepts", "files_read", "files_modified")
 
 
-def memory_path(realm: Path) -> Path:
-    return realm / "memory.db"
-
-
 def observation_id(place: ObservedPlace, observation: Observation, made_by: str) -> bytes:
     """The id of an observation. It stays the same if only the words of the observation change."""
     parts = (place.session.hex(), str(place.turn), made_by, observation.type, observation.evidence[0].hex())
@@ -87,39 +82,12 @@ def observation_id(place: ObservedPlace, observation: Observation, made_by: str)
     return derived_id("observation", *parts, *title)[:ID_BYTES]
 
 
-class Memory(SqliteDatabase):
+class Memory(Annotations, Reviews):
     """The memory opened by one thread."""
 
-    def __init__(self, realm: Path, *, writable: bool = False, is_absent: bool = False) -> None:
-        super().__init__(memory_path(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
-        self.file = file_identity(self.path)
-        has_lines = not is_absent and journal_path(realm).exists()
-        self._journal = MemoryJournal(self, journal_path(realm), RULES) if has_lines else None
-        if self._journal is not None and not self._journal.is_up_to_date(writable):
-            with self.transaction():
-                pass
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """A transaction. If the realm has a journal, it is brought up to date in both directions."""
-        with super().transaction():
-            if self._journal is None:
-                yield
-                return
-            for row in self.by_keys(self._journal.load()).values():
-                self._tag(row.key, row)
-            yield
-            self._journal.write()
-
-    def journal(self, table: str, *identity: Any) -> None:
-        """Add a row to the journal, because it cannot be derived again. Call it inside the transaction of the row."""
-        if self._journal is not None:
-            self._journal.add(table, identity)
-
-    def rewrite_journal(self) -> None:
-        """Write the journal again, because rows were removed. Call it inside their transaction."""
-        if self._journal is not None:
-            self._journal.rewrite()
+    def index_observations(self, keys: list[int]) -> None:
+        for row in self.by_keys(keys).values():
+            self._tag(row.key, row)
 
     # ---- observations by the rules
 
@@ -148,6 +116,8 @@ class Memory(SqliteDatabase):
         for observation, words in observations:
             new.setdefault(observation_id(place, observation, RULES), (observation, words))
         stored = {row.id: row for row in self.observations_of_turn(place) if row.made_by == RULES}
+        for identity in new.keys() & self.finally_reviewed(place.session):
+            del new[identity]
         for identity, row in stored.items():
             if identity not in new or not _is_same(row, new[identity][0], place):
                 self._remove([row.key])
@@ -164,6 +134,20 @@ class Memory(SqliteDatabase):
         self._insert(identity, place, made_by, observation, words)
         self.journal("observation", identity)
         return identity
+
+    def remove_observation(self, row: ObservationRow) -> None:
+        """Remove an observation. Its review says why."""
+        self._remove([row.key])
+        self.rewrite_journal()
+
+    def restore_observation(self, row: ObservationRow, words: ObservationWords) -> None:
+        """Store an observation with its id, in place of the one with the same id."""
+        self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (row.id,))])
+        values = {name: getattr(row, name) for name in Observation.__struct_fields__}
+        lists = {name: tuple(values[name]) for name in (*LIST_FIELDS, "evidence")}
+        place = ObservedPlace(**{name: getattr(row, name) for name in ObservedPlace.__struct_fields__})
+        self._insert(row.id, place, row.made_by, Observation(**{**values, **lists}), words)
+        self.journal("observation", row.id)
 
     def observations_of_turn(self, place: ObservedPlace) -> list[ObservationRow]:
         """All observations of a turn, by any author."""
@@ -215,6 +199,8 @@ class Memory(SqliteDatabase):
         if for_good:
             self.db.execute("DELETE FROM extracted WHERE session = ?", (session,))
             self._forget_summary(session)
+            self.forget_annotations(session)
+            self.forget_reviews(session)
             self.rewrite_journal()
 
     def _forget(self, where: str, values: Sequence[Any]) -> None:

@@ -46,7 +46,8 @@ Filter = tuple[str, ...]
 _ID = Meta(
     min_length=1,
     max_length=1_024,
-    description="A session: `session:…`, a UUID, the agent's own id, the beginning of one (from 4 characters), or `last`.",
+    description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or "
+    "more), or `last`.",
 )
 _CURSOR = Meta(description="`page.next` of the page before, with the same filters.")
 

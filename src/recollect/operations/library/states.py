@@ -76,7 +76,7 @@ class SessionStates:
         return max(0, self._now - newest)
 
     def _processes(self, sessions: Sequence[SessionRow]) -> dict[bytes, ProcessState]:
-        """The state of the process of each session, by id. Of sessions in one folder, the newest have the processes."""
+        """The state of the process of each session, by id. The newest sessions of a folder get its processes."""
         states: dict[bytes, ProcessState] = {}
         taken: set[int] = set()
         for session in sessions:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -161,6 +161,11 @@ def _use_write_ahead_log(db: sqlite3.Connection) -> None:
             if "locked" not in str(reason) or time.monotonic() > until:
                 raise
             time.sleep(RETRY_S)
+
+
+def placeholders(values: Sequence[Any]) -> str:
+    """A question mark for each value, for a list in SQL."""
+    return ", ".join("?" * len(values))
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -337,7 +342,7 @@ class SqliteDatabase:
         rows = self._rows(sql, values)
         return rows[0] if rows else None
 
-    def _rows_in(self, sql: str, keys: Iterable[int]) -> list[Any]:
+    def _rows_in(self, sql: str, keys: Iterable[Any]) -> list[Any]:
         """The rows of a query that ends in IN, for any number of keys."""
         rows: list[Any] = []
         keys = list(keys)

@@ -76,10 +76,7 @@ class FileChanges(SqliteDatabase):
              ORDER BY turn.ordinal LIMIT 1""",
             (session, seq, seq, CALL, DUPLICATE),
         ).fetchone()
-        if row is None:
-            return None
-        key, at, tool, body = row
-        return Call(key, at, tool, decode_arguments(body))
+        return Call(row[0], row[1], row[2], decode_arguments(row[3])) if row else None
 
     def stored_response(self, session: int, turn: int, seq: int) -> CallResponse | None:
         """The response to the tool call at a position."""

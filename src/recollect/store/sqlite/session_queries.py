@@ -60,6 +60,10 @@ class SessionQueries(SqliteDatabase):
         )
         return [session_of(row) for row in rows]
 
+    def session_keys_of(self, ids: Iterable[bytes]) -> dict[bytes, int]:
+        """The keys of sessions, by id."""
+        return dict(self._rows_in("SELECT id, key FROM session WHERE event_count > 0 AND id IN", ids))
+
     def titles(self, keys: Iterable[int]) -> dict[int, str]:
         """The title and the project of each session, as one text."""
         rows = self._rows_in("SELECT key, title || ' ' || coalesce(project, '') FROM session WHERE key IN", keys)

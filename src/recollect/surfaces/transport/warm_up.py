@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from recollect.live import LiveRealm
 from recollect.store import archive_path
-from recollect.store.memory import memory_path
+from recollect.store.journaled import memory_path
 from recollect.surfaces.transport.allocator import return_free_memory
 
 log = logging.getLogger(__name__)
