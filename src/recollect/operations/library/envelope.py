@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
 from recollect.operations.context import RequestContext
+from recollect.operations.document import Document
 from recollect.operations.operation import Envelope, Operation, Reply, json_reply
 
 CODES = {
@@ -43,11 +44,14 @@ class LibraryAnswer(Struct, frozen=True, omit_defaults=True):
     data: Any
     page: PageEnd | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
+    document: Document | None = None
+    """What was asked for is not JSON; `data` describes it."""
 
 
 def _success(operation: Operation, answer: LibraryAnswer, context: RequestContext) -> Reply:
     page = {} if answer.page is None else {"page": answer.page}
-    return json_reply({"data": answer.data, **page, "warnings": answer.warnings})
+    reply = json_reply({"data": answer.data, **page, "warnings": answer.warnings})
+    return reply if answer.document is None else msgspec.structs.replace(reply, document=answer.document)
 
 
 def _failure(operation: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
