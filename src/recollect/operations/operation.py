@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from recollect.errors import BadRequest, ErrorKind, RecollectError, StoreFault
 from recollect.live import LiveRealm
+from recollect.operations.answer_file import AnswerFile
 from recollect.operations.context import RequestContext
-from recollect.operations.document import Document
 from recollect.operations.prompts import Prompt
 from recollect.operations.schema import JsonSchema, Request, description_of, schema_of
 
@@ -28,7 +28,7 @@ class Reply(Struct, frozen=True):
     structured: bytes | None = None
     is_error: bool = False
     kind: ErrorKind | None = None  # of an error, for surfaces that have a code for it
-    document: Document | None = None  # what REST sends in place of the JSON object, which then only describes it
+    file: AnswerFile | None = None  # what REST sends in place of the JSON object, which then only describes it
 
 
 def json_reply(answer: Any, *, is_error: bool = False, kind: ErrorKind | None = None) -> Reply:

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
+from recollect.operations.answer_file import AnswerFile
 from recollect.operations.context import RequestContext
-from recollect.operations.document import Document
 from recollect.operations.operation import Envelope, Operation, Reply, json_reply
 
 CODES = {
@@ -44,14 +44,14 @@ class LibraryAnswer(Struct, frozen=True, omit_defaults=True):
     data: Any
     page: PageEnd | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
-    document: Document | None = None
+    file: AnswerFile | None = None
     """What was asked for is not JSON; `data` describes it."""
 
 
 def _success(operation: Operation, answer: LibraryAnswer, context: RequestContext) -> Reply:
     page = {} if answer.page is None else {"page": answer.page}
     reply = json_reply({"data": answer.data, **page, "warnings": answer.warnings})
-    return reply if answer.document is None else msgspec.structs.replace(reply, document=answer.document)
+    return reply if answer.file is None else msgspec.structs.replace(reply, file=answer.file)
 
 
 def _failure(operation: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:

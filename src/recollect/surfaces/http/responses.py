@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from recollect.operations import Reply
-from recollect.operations.document import Document
+from recollect.operations.answer_file import AnswerFile
 from recollect.surfaces.transport.error_codes import codes_of_reply
 
 JSON = "application/json"
@@ -16,17 +16,17 @@ TEXT = "text/markdown; charset=utf-8"
 
 def response_of(reply: Reply) -> Response:
     """An operation's reply in its family's own format, with the status of its error."""
-    if reply.document is not None:
-        return _document(reply.document)
+    if reply.file is not None:
+        return _file(reply.file)
     if reply.structured is not None:
         return Response(reply.structured, status_of(reply), media_type=JSON)
     return Response(reply.text, status_of(reply), media_type=JSON if _is_json(reply.text) else TEXT)
 
 
-def _document(document: Document) -> Response:
-    """A document that a browser saves as a file."""
-    headers = {"content-disposition": f'attachment; filename="{document.file_name}"', **document.headers}
-    return StreamingResponse(document.chunks(), 200, headers, f"{document.media_type}; charset=utf-8")
+def _file(file: AnswerFile) -> Response:
+    """A file that a browser saves."""
+    headers = {"content-disposition": f'attachment; filename="{file.file_name}"', **file.headers}
+    return StreamingResponse(file.chunks(), 200, headers, f"{file.media_type}; charset=utf-8")
 
 
 def _is_json(text: str) -> bool:

@@ -20,7 +20,7 @@ from recollect.errors import BadRequest
 from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
-from recollect.operations.document import with_content
+from recollect.operations.answer_file import with_content
 from recollect.surfaces.mcp.server import Message, RpcError, tool_of, tool_result
 from recollect.surfaces.transport.error_codes import (
     INTERNAL,
@@ -270,8 +270,8 @@ def _tool_call(params: dict[str, Any]) -> tuple[Operation, Any]:
 def _result(reply: Reply) -> Any:
     if reply.is_error or reply.kind is not None:
         _raise(reply)
-    if reply.document is not None:
-        return Raw(with_content(reply.text.encode(), reply.document))
+    if reply.file is not None:
+        return Raw(with_content(reply.text.encode(), reply.file))
     return Raw(reply.structured) if reply.structured is not None else {"text": reply.text}
 
 

@@ -1,4 +1,4 @@
-"""An answer that is a document, not JSON: a page, a transcript, a table."""
+"""An answer that is a file, not JSON: a page, a transcript, a table."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -10,8 +10,8 @@ from msgspec import Struct
 CHUNK = 65_536  # bytes that are sent at once
 
 
-class Document(Struct, frozen=True):
-    """A document with its media type. It is read once, then it is closed."""
+class AnswerFile(Struct, frozen=True):
+    """A file with its media type. It is read once, then it is closed."""
 
     media_type: str  # such as `text/csv`; the text is UTF-8
     file_name: str  # the name under which a browser saves it; ASCII without quotes
@@ -19,8 +19,8 @@ class Document(Struct, frozen=True):
     headers: dict[str, str] = {}  # more HTTP headers
 
     @classmethod
-    def of(cls, media_type: str, file_name: str, text: str) -> "Document":
-        """A short document."""
+    def of(cls, media_type: str, file_name: str, text: str) -> "AnswerFile":
+        """A short file."""
         return cls(media_type, file_name, cast(BinaryIO, BytesIO(text.encode())))
 
     def chunks(self) -> Iterator[bytes]:
@@ -33,8 +33,8 @@ class Document(Struct, frozen=True):
             return self.body.read().decode()
 
 
-def with_content(answer: bytes, document: Document) -> bytes:
-    """An answer in JSON that also has the document's text, as `data.content`, for surfaces that only send JSON."""
+def with_content(answer: bytes, file: AnswerFile) -> bytes:
+    """An answer in JSON that also has the file's text, as `data.content`, for surfaces that only send JSON."""
     decoded: dict[str, Any] = msgspec.json.decode(answer)
-    decoded["data"] = {**decoded["data"], "content": document.text()}
+    decoded["data"] = {**decoded["data"], "content": file.text()}
     return msgspec.json.encode(decoded)

@@ -1,4 +1,4 @@
-"""A document is sent as it is over REST, and inside JSON by surfaces that send nothing else."""
+"""A file is sent as it is over REST, and inside JSON by surfaces that send nothing else."""
 
 import asyncio
 import json
@@ -7,15 +7,15 @@ from tempfile import TemporaryFile
 from msgspec.json import decode
 from msgspec.structs import replace
 
-from recollect.operations.document import CHUNK, Document, with_content
+from recollect.operations.answer_file import CHUNK, AnswerFile, with_content
 from recollect.operations.operation import json_reply
 from recollect.surfaces.http.responses import response_of
 
 TABLE = "day,usd\n2026-03-01,1.20\n"
 
 
-def test_rest_sends_the_document_with_its_media_type_and_a_file_name() -> None:
-    reply = replace(json_reply({"data": {}}), document=Document.of("text/csv", "usage.csv", TABLE))
+def test_rest_sends_the_file_with_its_media_type_and_a_file_name() -> None:
+    reply = replace(json_reply({"data": {}}), file=AnswerFile.of("text/csv", "usage.csv", TABLE))
     response = response_of(reply)
 
     async def body() -> bytes:
@@ -28,14 +28,14 @@ def test_rest_sends_the_document_with_its_media_type_and_a_file_name() -> None:
 
 def test_json_has_the_whole_text_beside_its_description() -> None:
     answer = with_content(
-        json.dumps({"data": {"format": "csv"}, "warnings": []}).encode(), Document.of("text/csv", "a", TABLE)
+        json.dumps({"data": {"format": "csv"}, "warnings": []}).encode(), AnswerFile.of("text/csv", "a", TABLE)
     )
     assert decode(answer) == {"data": {"format": "csv", "content": TABLE}, "warnings": []}
 
 
-def test_a_long_document_is_read_in_chunks_and_closed() -> None:
-    file = TemporaryFile()  # noqa: SIM115 - the document closes it
+def test_a_long_file_is_read_in_chunks_and_closed() -> None:
+    file = TemporaryFile()  # noqa: SIM115 - it closes itself
     file.write(b"a" * (CHUNK + 1))
     file.seek(0)
-    assert [len(chunk) for chunk in Document("text/plain", "a.txt", file).chunks()] == [CHUNK, 1]
+    assert [len(chunk) for chunk in AnswerFile("text/plain", "a.txt", file).chunks()] == [CHUNK, 1]
     assert file.closed
