@@ -10,7 +10,7 @@ DROP INDEX session_by_tokens;
 DROP INDEX session_by_events;
 DROP INDEX session_by_project;
 ALTER TABLE session DROP COLUMN tokens;
-DELETE FROM meta WHERE name IN ('files_pending', 'files_read');
+DELETE FROM meta WHERE name IN ('files_pending', 'files_recorded');
 PRAGMA user_version = 8;
 """
 ARCHIVE_7 = f"""
@@ -32,7 +32,14 @@ ALTER TABLE turn DROP COLUMN estimated;
 ALTER TABLE session DROP COLUMN estimated;
 PRAGMA user_version = 6;
 """
-MEMORY_3 = """
+MEMORY_4 = """
+DROP TABLE label;
+DROP TABLE note;
+DROP TABLE review;
+PRAGMA user_version = 4;
+"""
+MEMORY_3 = f"""
+{MEMORY_4}
 UPDATE meta SET name = 'level' WHERE name = 'distilled';
 UPDATE meta SET name = 'authored' WHERE name = 'journaled';
 DROP TRIGGER observation_added;

@@ -12,7 +12,7 @@ import pytest
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_path
-from recollect.store.memory import memory_path
+from recollect.store.journaled import memory_path
 from tests.conftest import Person, without_coverage
 from tests.contract.journeys_client import (
     DECK,

@@ -8,7 +8,7 @@ import pytest
 from recollect.embed.static import WEIGHTS
 from recollect.index.engine import IDLE_S
 from recollect.store import archive_path
-from recollect.store.memory import memory_path
+from recollect.store.journaled import memory_path
 from tests.conftest import Person, RawMcp
 from tests.e2e.processes import until
 from tests.logs import Claude, write

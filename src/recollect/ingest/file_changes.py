@@ -10,7 +10,7 @@ from recollect.observe.file_changes import FileChange, file_changes
 from recollect.observe.paths import join_path, project_path
 from recollect.project import repository_folder
 from recollect.store import EventRow, Writer
-from recollect.store.sqlite.file_changes import FILES_RECORDED, Call
+from recollect.store.sqlite.file_changes import FILES_RECORDED, StoredCall
 
 CHUNK = 2_000  # events of an earlier version whose files are recorded in one transaction
 
@@ -30,7 +30,7 @@ class FileRecorder:
             if event.kind is Kind.TOOL_CALL and not event.duplicate:
                 response = responses.pop(event.seq, None)
                 failed = response is not None and (response.failed or bool(response.exit_code))
-                call = Call(key, event.at, event.tool, event.arguments)
+                call = StoredCall(key, event.at, event.tool, event.arguments)
                 self._record(call, None if response is None else response.text, failed=failed, is_new=True)
         for seq, response in responses.items():
             stored = None if seq is None else self._archive.stored_call(self._session, seq)
@@ -41,11 +41,11 @@ class FileRecorder:
     def add_stored(self, event: EventRow) -> None:
         """Record the files of a stored tool call. Its response, if any, is stored too."""
         response = self._archive.stored_response(self._session, event.turn, event.seq)
-        call = Call(event.key, event.at, event.tool, event.arguments())
+        call = StoredCall(event.key, event.at, event.tool, event.arguments())
         failed = response is not None and response.failed
         self._record(call, None if response is None else response.text, failed=failed, is_new=False)
 
-    def _record(self, call: Call, response: str | None, *, failed: bool, is_new: bool) -> None:
+    def _record(self, call: StoredCall, response: str | None, *, failed: bool, is_new: bool) -> None:
         def is_known(path: str) -> bool:
             return self._archive.knows_path(self._session, in_project(path, self._folder), call.key)
 

@@ -17,7 +17,7 @@ FILES_RECORDED = "files_recorded"  # the meta row with the last of those events 
 CALL, RESPONSE = KIND_CODE[Kind.TOOL_CALL], KIND_CODE[Kind.TOOL_RESPONSE]
 
 
-class Call(Struct, frozen=True):
+class StoredCall(Struct, frozen=True):
     """A stored tool call."""
 
     key: int
@@ -26,7 +26,7 @@ class Call(Struct, frozen=True):
     arguments: dict[str, Any] | None
 
 
-class CallResponse(Struct, frozen=True):
+class StoredResponse(Struct, frozen=True):
     """The stored response to a tool call."""
 
     text: str
@@ -36,7 +36,7 @@ class CallResponse(Struct, frozen=True):
 class FileChanges(SqliteDatabase):
     """The part of the writer that records files."""
 
-    def put_file_changes(self, session: int, call: Call, changes: Sequence[FileChange], *, is_new: bool) -> None:
+    def put_file_changes(self, session: int, call: StoredCall, changes: Sequence[FileChange], *, is_new: bool) -> None:
         """Store the files of a tool call, in place of those of before if it is not new."""
         if not is_new:
             self.db.execute("DELETE FROM file_change WHERE event = ?", (call.key,))
@@ -65,7 +65,7 @@ class FileChanges(SqliteDatabase):
         row = row or self.db.execute("INSERT INTO file_path (path) VALUES (?) RETURNING key", (path,)).fetchone()
         return int(row[0])
 
-    def stored_call(self, session: int, seq: int) -> Call | None:
+    def stored_call(self, session: int, seq: int) -> StoredCall | None:
         """The tool call at a position of a session. It is in the last turn that begins before it, or in the one before."""
         row = self.db.execute(
             """
@@ -76,9 +76,9 @@ class FileChanges(SqliteDatabase):
              ORDER BY turn.ordinal LIMIT 1""",
             (session, seq, seq, CALL, DUPLICATE),
         ).fetchone()
-        return Call(row[0], row[1], row[2], decode_arguments(row[3])) if row else None
+        return StoredCall(row[0], row[1], row[2], decode_arguments(row[3])) if row else None
 
-    def stored_response(self, session: int, turn: int, seq: int) -> CallResponse | None:
+    def stored_response(self, session: int, turn: int, seq: int) -> StoredResponse | None:
         """The response to the tool call at a position."""
         row = self.db.execute(
             """
@@ -86,7 +86,7 @@ class FileChanges(SqliteDatabase):
              WHERE session = ? AND turn >= ? AND kind = ? AND answers = ? ORDER BY turn, seq LIMIT 1""",
             (session, turn, RESPONSE, seq),
         ).fetchone()
-        return CallResponse(decode_body(row[0]), bool(row[1] & FAILED or row[2])) if row else None
+        return StoredResponse(decode_body(row[0]), bool(row[1] & FAILED or row[2])) if row else None
 
     # ---- archives of earlier versions
 
