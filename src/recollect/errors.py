@@ -5,6 +5,7 @@ RecollectError
 │   ├── BadId               not in the form of an id
 │   │   └── AmbiguousId     the prefix of more than one id
 │   ├── BadFilter           a filter that fits nothing
+│   ├── BadDate             a text that is not a date, or a date that does not exist
 │   ├── BadEventType        an unknown event type
 │   ├── BadDetailLevel      an unknown level of detail
 │   ├── BadCursor           not a cursor, or the cursor of another query
@@ -83,6 +84,10 @@ class AmbiguousId(BadId):
 
 class BadFilter(BadRequest):
     kind = ErrorKind.BAD_FILTER
+
+
+class BadDate(BadRequest):
+    """A text that is not a date, or a date that does not exist."""
 
 
 class BadEventType(BadRequest):

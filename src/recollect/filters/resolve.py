@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.dates import parse_window, since_of, until_of
+from recollect.dates import is_impossible, parse_window, problem_of, since_of, until_of
 from recollect.errors import BadFilter, NotFound
 from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterTerm
 from recollect.model import KIND_CODE, Kind
@@ -126,20 +126,17 @@ class _Resolution:
                 (self.left_out if term.is_negated else self.kept).setdefault(term.key, []).extend(values)
 
     def _add_date(self, term: FilterTerm) -> None:
-        window = parse_window(term.value, self.vocabulary.now)
-        if window is None or term.is_negated:
-            if term.written and not term.is_negated:
+        now = self.vocabulary.now
+        window = None if term.is_negated else parse_window(term.value, now)
+        if window is None:
+            if term.written and not term.is_negated and not is_impossible(term.value, now):
                 self.ordinary.append(term)
                 return
-            raise BadFilter(
-                f'{term.key}: {term.value!r} is not a date. Examples: 7d, yesterday, 2026-03-01, "last week of March".',
-                field=term.key,
-                value=term.value,
-                did_you_mean=[],
-            )
+            reason = problem_of(term.value, now) or "A date cannot be left out; use since and until."
+            raise BadFilter(f"{term.key}: {reason}", field=term.key, value=term.value, did_you_mean=[])
         if window.note:
             self.notes.append(window.note)
-        bound = DATES[term.key](term.value, self.vocabulary.now)
+        bound = DATES[term.key](term.value, now)
         earlier = self.bounds.get(term.key)
         self.bounds[term.key] = bound if earlier is None else (max if term.key == "since" else min)(earlier, bound)
 

@@ -1,38 +1,37 @@
-"""Times as people type them."""
+"""Times as people type them in options."""
 
-import re
-from datetime import UTC, datetime, timedelta
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 import click
 
-AGO = re.compile(r"(\d+)\s*(m|min|h|d|w)")
-SECONDS = {"m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-DAYS_AGO = {"today": 0, "yesterday": 1}
+from recollect.dates import parse_window, since_of, until_of
+from recollect.errors import BadDate
+from recollect.surfaces.cli.render import say
 
 
-def milliseconds_of(text: str | None, option: str) -> int | None:
-    """A time in milliseconds since 1970: `today`, `yesterday`, `7d` (seven days ago), a date, or an ISO 8601 time.
+def since_option(text: str | None, option: str = "--since") -> int | None:
+    """The first millisecond of what is kept: the beginning of a time such as `yesterday` or `last week of March`."""
+    return _read(since_of, text, option)
 
-    A day means its beginning in the local time zone.
-    """
+
+def until_option(text: str | None, option: str = "--until") -> int | None:
+    """The first millisecond of what is left out: the beginning of a time, or the end of a range such as `3-7 April`."""
+    return _read(until_of, text, option)
+
+
+def _read(bound_of: Callable[[str, int], int], text: str | None, option: str) -> int | None:
     if text is None:
         return None
+    now = round(time.time() * 1000)
     try:
-        at = _moment(text.strip().lower()).timestamp()  # a time without a zone is local
-        datetime.fromtimestamp(at, UTC)
-    except (ValueError, OverflowError, OSError):
-        message = f"Cannot read {text!r} as a date. Use today, yesterday, 2026-04-30, 2026-04-30T09:00Z, 12h or 7d."
-        raise click.BadParameter(message, param_hint=option) from None
-    return round(at * 1000)
-
-
-def _moment(text: str) -> datetime:
-    if text in DAYS_AGO:
-        midnight = datetime.now().replace(hour=0, minute=0, second=0, microsecond=0)
-        return midnight - timedelta(days=DAYS_AGO[text])
-    if ago := AGO.fullmatch(text):
-        return datetime.now(UTC) - timedelta(seconds=int(ago[1]) * SECONDS[ago[2]])
-    return datetime.fromisoformat(text.upper())
+        bound = bound_of(text, now)
+    except BadDate as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
+    if (window := parse_window(text, now)) and window.note:
+        say(f"! {window.note}", err=True)
+    return bound
 
 
 def iso(at: int) -> str:

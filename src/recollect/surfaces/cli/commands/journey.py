@@ -16,7 +16,7 @@ from recollect.surfaces.cli import render_journey as draw
 from recollect.surfaces.cli.output import ask, session_uuid
 from recollect.surfaces.cli.realm_options import json_option, realm_options
 from recollect.surfaces.cli.request_options import request_options
-from recollect.surfaces.cli.times import iso, milliseconds_of
+from recollect.surfaces.cli.times import iso, since_option, until_option
 
 
 @click.group("journey")
@@ -86,7 +86,7 @@ def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bo
     "--from-date",
     "from_date",
     metavar="WHEN",
-    help="Sessions started at this time or later: today, 2026-04-30, 7d.",
+    help="Sessions started at this time or later: yesterday, 7d, 2026-04-30, last week …",
 )
 @click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions started at this time or earlier.")
 @request_options(
@@ -116,14 +116,13 @@ def history(
     arguments |= {
         "journey_id": journey,
         "query": " ".join(query) or None,
-        "from_date": _moment(from_date, "--from"),
-        "to_date": _moment(to_date, "--to"),
+        "from_date": _iso_or_none(since_option(from_date, "--from")),
+        "to_date": _iso_or_none(until_option(to_date, "--to")),
     }
     ask("query_journey_history", arguments, draw.history, as_json=as_json, realm=realm)
 
 
-def _moment(when: str | None, option: str) -> str | None:
-    at = milliseconds_of(when, option)
+def _iso_or_none(at: int | None) -> str | None:
     return None if at is None else iso(at)
 
 

@@ -16,7 +16,7 @@ from recollect.store.memory import ObservationRow
 from recollect.store.observation_filters import ObservationFilters
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, plain, plural, print_json, say
-from recollect.surfaces.cli.times import milliseconds_of
+from recollect.surfaces.cli.times import since_option, until_option
 
 
 @click.command("observations")
@@ -26,7 +26,7 @@ from recollect.surfaces.cli.times import milliseconds_of
 @click.option("--project", "projects", type=TEXT, multiple=True, help="Only this project.")
 @click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only tagged with this concept.")
 @click.option("--file", "files", type=TEXT, multiple=True, help="Only about this file: a name or the end of a path.")
-@click.option("--since", metavar="WHEN", help="Only since: today, yesterday, 2026-04-30, 12h, 7d.")
+@click.option("--since", metavar="WHEN", help="Only since: yesterday, 7d, 2026-04-30, last week …")
 @click.option("--until", metavar="WHEN", help="Only before this time.")
 @json_option
 @realm_options
@@ -53,8 +53,8 @@ def command(
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     filters = ObservationFilters(
-        since=milliseconds_of(since, "--since"),
-        until=milliseconds_of(until, "--until"),
+        since=since_option(since),
+        until=until_option(until),
         projects=projects,
         types=tuple(map(observation_type, types)),
         concepts=concepts,

@@ -11,7 +11,7 @@ from recollect.surfaces.cli.output import ask
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import draw_search
 from recollect.surfaces.cli.request_options import request_options
-from recollect.surfaces.cli.times import milliseconds_of
+from recollect.surfaces.cli.times import since_option, until_option
 
 
 @click.command("search")
@@ -27,7 +27,7 @@ from recollect.surfaces.cli.times import milliseconds_of
 )
 @click.option("--source", type=TEXT, help="Only this agent, as listed by `recollect sources`.")
 @click.option("--project", type=TEXT, help="Only sessions of this project.")
-@click.option("--since", metavar="WHEN", help="Only events since: today, yesterday, 2026-04-30, 12h, 7d.")
+@click.option("--since", metavar="WHEN", help="Only events since: yesterday, 7d, 2026-04-30, last week …")
 @click.option("--until", metavar="WHEN", help="Only events before this time.")
 @click.option("--why", is_flag=True, help="Explain each score.")
 @json_option
@@ -56,8 +56,8 @@ def command(
     filters = Filters(
         source=source,
         project=project,
-        since=milliseconds_of(since, "--since"),
-        until=milliseconds_of(until, "--until"),
+        since=since_option(since),
+        until=until_option(until),
     )
     opened = realm_to_read(**realm)
     opened.repair_now()
