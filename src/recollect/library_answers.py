@@ -120,6 +120,7 @@ class Match(Struct, frozen=True, kw_only=True):
 
     event: str
     turn: str
+    sequence: int
     type: str
     at: str
     text: str
@@ -183,3 +184,25 @@ class LibraryObservation(Struct, frozen=True, kw_only=True):
     session: str
     turn: str
     evidence: list[str]
+    verdict: str | None = None
+    """What a person decided last: confirmed, edited or retired."""
+    reviewer: str | None = None
+    reviewed_at: str | None = None
+
+
+class RelatedSession(Struct, frozen=True, kw_only=True):
+    """A session that belongs to another one. `files`: how many files both changed."""
+
+    session: str
+    relation: str
+    """parent, sub-agent, continues, continued by, or same files"""
+    title: str
+    agent: str
+    updated_at: str
+    files: int = 0
+
+
+class RunningSession(LibrarySession, frozen=True, kw_only=True):
+    """A session that runs now. `doing` is its newest event in one line."""
+
+    doing: str

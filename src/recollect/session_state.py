@@ -51,3 +51,6 @@ def _by_age(evidence: Evidence) -> SessionState:
     if evidence.age_ms > QUIET_MS:
         return SessionState.ENDED if evidence.is_complete else SessionState.DIED
     return SessionState.WAITING if evidence.is_complete else SessionState.WORKING
+
+
+RUNNING = (SessionState.WORKING, SessionState.WAITING, SessionState.IDLE)

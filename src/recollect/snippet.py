@@ -28,6 +28,22 @@ def snippet(text: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, bool]:
     return _cut_around(text, _best_start(text, _needles(groups)))
 
 
+def match_offsets(text: str, groups: Iterable[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """The (start, end) of the words of a short text that match, in order and without overlaps."""
+    folded = _fold(text)
+    spans = sorted(_word_span(text, at, needle) for needle in _needles(groups) for at in _find(text, folded, needle))
+    offsets: list[tuple[int, int]] = []
+    for start, end in spans:
+        if not offsets or start >= offsets[-1][1]:
+            offsets.append((start, end))
+    return offsets
+
+
+def _word_span(text: str, at: int, needle: str) -> tuple[int, int]:
+    word = None if UNSPACED.match(needle) else WORD.match(text, at)
+    return at, word.end() if word is not None else at + len(needle)
+
+
 def _needles(groups: Iterable[tuple[str, ...]]) -> list[str]:
     """The words to find. A group of characters of an unspaced script becomes one needle."""
     needles: dict[str, None] = {}

@@ -21,6 +21,7 @@ from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterTerm
 from recollect.model import KIND_CODE, Kind
 from recollect.project import project_of
 from recollect.session_state import SessionState
+from recollect.sources import all_sources
 from recollect.store import Reader
 from recollect.store.sqlite.session_filter import EVERY, Names, SessionFilter
 
@@ -48,7 +49,8 @@ class Vocabulary:
 
     @cached_property
     def agents(self) -> list[str]:
-        return self.reader.names_of("source")
+        """Those with sessions first: they are what a wrong name meant most likely."""
+        return list(dict.fromkeys([*self.reader.names_of("source"), *(source.name for source in all_sources())]))
 
     @cached_property
     def projects(self) -> list[str]:
@@ -236,6 +238,17 @@ class _Resolution:
 
     def _has(self, key: str) -> bool:
         return key in self.kept or key in self.left_out
+
+
+def kind_codes(values: Iterable[str]) -> tuple[int, ...] | None:
+    """The codes of the types that values name, those with a leading `-` left out; None if all types fit."""
+    terms = [FilterTerm("type", value.removeprefix("-"), value.startswith("-")) for value in values]
+    named = [(_closed(term, CLOSED["type"]), term.is_negated) for term in terms]
+    if not named:
+        return None
+    kept = [kind for kind, is_negated in named if not is_negated] or CLOSED["type"]
+    left_out = {kind for kind, is_negated in named if is_negated}
+    return tuple(KIND_CODE[Kind(kind)] for kind in dict.fromkeys(kept) if kind not in left_out)
 
 
 def _mapped(names: Names, translate: Callable[[Any], Any]) -> Names:

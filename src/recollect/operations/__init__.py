@@ -6,7 +6,7 @@ tells a model when to use it.
 
 from msgspec import Struct
 
-from recollect.operations import history, journeys, memory, sessions, trace
+from recollect.operations import history, journeys, library, memory, sessions, trace
 from recollect.operations.caller import caller_of
 from recollect.operations.context import RequestContext
 from recollect.operations.operation import Family, Operation, Reply, Route
@@ -15,6 +15,7 @@ from recollect.operations.prompts import Prompt
 __all__ = [
     "FAMILIES",
     "OPERATIONS",
+    "TOOLSETS",
     "Family",
     "Operation",
     "Reply",
@@ -31,7 +32,10 @@ FAMILIES: dict[str, Family] = {
     "memory": memory.FAMILY,
     "journeys": journeys.FAMILY,
     "sessions": sessions.FAMILY,
+    "library": library.FAMILY,
 }
+TOOLSETS = tuple(name for name, family in FAMILIES.items() if any(operation.is_tool for operation in family.operations))
+"""The families that models get tools of."""
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation for family in FAMILIES.values() for operation in family.operations
 }
@@ -52,7 +56,7 @@ class Toolset(Struct, frozen=True):
 
 def toolset_of(names: tuple[str, ...]) -> Toolset:
     """The toolset of the families with these names."""
-    families = [family for name, family in FAMILIES.items() if name in names]
+    families = [FAMILIES[name] for name in TOOLSETS if name in names]
     return Toolset(
         operations={tool.name: tool for family in families for tool in family.operations if tool.is_tool},
         prompts={prompt.name: prompt for family in families for prompt in family.prompts},

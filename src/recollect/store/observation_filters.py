@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 
@@ -15,6 +16,8 @@ class ObservationFilters(Struct, frozen=True, kw_only=True):
     concepts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     excluded_sessions: tuple[bytes, ...] = ()
+    sessions: tuple[bytes, ...] | None = None  # only of these; None means of any
+    after: tuple[int, int] | None = None  # only those that come later in a list, newest first: (time, key)
 
     def is_empty(self) -> bool:
         return self == ObservationFilters()
@@ -34,6 +37,12 @@ def observation_condition(filters: ObservationFilters) -> tuple[str, list[Any]]:
     if filters.excluded_sessions:
         parts.append(f"session NOT IN ({','.join('?' * len(filters.excluded_sessions))})")
         values += filters.excluded_sessions
+    if filters.sessions is not None:
+        parts.append("hex(session) IN (SELECT value FROM json_each(?))")  # SQLite has unhex only since 3.41
+        values.append(msgspec.json.encode([session.hex().upper() for session in filters.sessions]).decode())
+    if filters.after is not None:
+        parts.append("(at, key) < (?, ?)")
+        values += filters.after
     if filters.concepts:
         marks = ",".join("?" * len(filters.concepts))
         parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'concept' AND name IN ({marks}))")

@@ -1,22 +1,20 @@
 """`search_sessions`: events by words and by meaning, best first."""
 
-from collections.abc import Callable
-
 from msgspec.structs import asdict, replace
 
 from recollect.errors import BadRequest
-from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.filters import Filters
 from recollect.model import DEFAULT_KINDS, KIND_CODE, now_ms
 from recollect.operations.caller import calling_sessions
 from recollect.operations.context import RequestContext, start_deadline
+from recollect.operations.event_search import find_events
 from recollect.operations.history import answers
 from recollect.operations.history.envelope import HistoryAnswer, target_of
 from recollect.operations.history.open import find_session, find_turn
 from recollect.operations.history.requests import SearchSessions
 from recollect.operations.ids import Id, Noun, parse_id
 from recollect.realms import Realm
-from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, search
+from recollect.search import deadline_check, parse
 from recollect.store import Reader
 
 DEADLINE_MS = 5_000
@@ -43,16 +41,16 @@ def search_sessions(
             filters = replace(filters, excluded_sessions=calling)
         query = parse(request.query, now_ms())
         warnings = realm.warnings(reader)
-        hits, has_more, documents = _find(realm, reader, query, filters, request.n_hits, deadline_check(is_late))
-        if documents is None:
+        found = find_events(realm, reader, query, filters, request.n_hits, deadline_check(is_late))
+        if found.documents is None:
             warnings = realm.warnings(reader)
         warnings = [*warnings, *realm.semantic_warnings()]
-    results = [answers.hit_view(rank, hit, query) for rank, hit in enumerate(hits, 1)]
+    results = [answers.hit_view(rank, hit, query) for rank, hit in enumerate(found.hits, 1)]
     if explain:
-        results = [{**result, "why": answers.score_parts(hit)} for result, hit in zip(results, hits, strict=True)]
-    data = {"result_count": len(results), "limit": request.n_hits, "truncated": has_more, "results": results}
+        results = [{**result, "why": answers.score_parts(hit)} for result, hit in zip(results, found.hits, strict=True)]
+    data = {"result_count": len(results), "limit": request.n_hits, "truncated": found.has_more, "results": results}
     echo = {**asdict(request), "event_types": list(request.event_types or DEFAULT_KINDS)}
-    return HistoryAnswer(echo, data, _target(request, documents or 0), warnings)
+    return HistoryAnswer(echo, data, _target(request, found.documents or 0), warnings)
 
 
 def _within(request: SearchSessions) -> Id | None:
@@ -76,28 +74,6 @@ def _add_filters(filters: Filters, reader: Reader, within: Id | None, request: S
     if within.noun is Noun.SESSION:
         return filters
     return replace(filters, turn=find_turn(reader, session, within, request.within_id).ordinal)
-
-
-def _find(
-    realm: Realm, reader: Reader, query: ParsedQuery, filters: Filters, limit: int, check: Callable[[], None]
-) -> tuple[list[SearchHit], bool, int | None]:
-    """The hits, whether there are more, and the number of documents in the index, or None if the index failed."""
-    mode = realm.settings.search.mode
-    for _ in range(2):  # an index that was rebuilt meanwhile is opened again
-        index = realm.text_index(reader)
-        if index is None:
-            break
-        try:
-            with engine_panics_as_errors():
-                hits, has_more = realm.semantic.hybrid_search(
-                    "events",
-                    mode if query.plain_words else "text",
-                    lambda vectors: search(reader, index, vectors, query, filters, limit, check, mode),  # noqa: B023
-                )
-                return hits, has_more, index.snapshot().document_count()
-        except IndexUnusable:
-            realm.close_text_index()
-    return [], False, None
 
 
 def _target(request: SearchSessions, documents: int) -> int:

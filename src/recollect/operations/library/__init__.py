@@ -1,0 +1,182 @@
+"""The library family: what people and programs ask of their history. Models do not get these operations.
+
+An operation is a row of this table. Its name without `library_` makes its method in JSON-RPC and its path in REST.
+"""
+
+from functools import partial
+
+from recollect.operations.library.activity import get_now, list_activity
+from recollect.operations.library.annotations import list_labels, put_label, remove_label, write_event_note, write_note
+from recollect.operations.library.ask import ask_library
+from recollect.operations.library.envelope import ENVELOPE
+from recollect.operations.library.events import list_events
+from recollect.operations.library.health import get_health
+from recollect.operations.library.observations import list_observations
+from recollect.operations.library.requests import (
+    AskLibrary,
+    ConfirmObservation,
+    DeleteObservation,
+    EditObservation,
+    GetHealth,
+    GetLibrarySession,
+    GetNow,
+    ListActivity,
+    ListEvents,
+    ListLabels,
+    ListLibraryObservations,
+    ListLibrarySessions,
+    PutLabel,
+    RemoveLabel,
+    RetireObservation,
+    SearchLibrary,
+    WriteEventNote,
+    WriteNote,
+)
+from recollect.operations.library.reviews import (
+    confirm_observation,
+    delete_observation,
+    edit_observation,
+    retire_observation,
+)
+from recollect.operations.library.search import search_library
+from recollect.operations.library.session import get_session
+from recollect.operations.library.sessions import list_sessions
+from recollect.operations.operation import Family, Operation, Route
+
+_read = partial(Operation, envelope=ENVELOPE, is_tool=False)
+_write = partial(Operation, envelope=ENVELOPE, is_tool=False, writes=True)
+
+FAMILY = Family(
+    operations=(
+        _read(
+            name="library_sessions",
+            title="List sessions",
+            request=ListLibrarySessions,
+            handle=list_sessions,
+            routes=(Route(rpc="library/sessions", http="GET /library/sessions"),),
+        ),
+        _read(
+            name="library_session",
+            title="Read a session",
+            request=GetLibrarySession,
+            handle=get_session,
+            routes=(Route(rpc="library/session", http="GET /library/sessions/{id}"),),
+        ),
+        _read(
+            name="library_events",
+            title="Read the events of a session",
+            request=ListEvents,
+            handle=list_events,
+            routes=(Route(rpc="library/events", http="GET /library/sessions/{id}/events"),),
+        ),
+        _read(
+            name="library_search",
+            title="Search events, grouped by session",
+            request=SearchLibrary,
+            handle=search_library,
+            routes=(Route(rpc="library/search", http="GET /library/search"),),
+        ),
+        _read(
+            name="library_activity",
+            title="List sessions as intervals",
+            request=ListActivity,
+            handle=list_activity,
+            routes=(Route(rpc="library/activity", http="GET /library/activity"),),
+        ),
+        _read(
+            name="library_now",
+            title="List the sessions that run",
+            request=GetNow,
+            handle=get_now,
+            routes=(Route(rpc="library/now", http="GET /library/now"),),
+        ),
+        _read(
+            name="library_observations",
+            title="List observations",
+            request=ListLibraryObservations,
+            handle=list_observations,
+            routes=(Route(rpc="library/observations", http="GET /library/observations"),),
+        ),
+        _write(
+            name="library_confirm_observation",
+            title="Confirm an observation",
+            request=ConfirmObservation,
+            handle=confirm_observation,
+            routes=(Route(rpc="library/observation/confirm", http="POST /library/observations/{id}/confirm"),),
+        ),
+        _write(
+            name="library_edit_observation",
+            title="Edit an observation",
+            request=EditObservation,
+            handle=edit_observation,
+            routes=(Route(rpc="library/observation/edit", http="PATCH /library/observations/{id}"),),
+        ),
+        _write(
+            name="library_retire_observation",
+            title="Retire an observation",
+            request=RetireObservation,
+            handle=retire_observation,
+            routes=(Route(rpc="library/observation/retire", http="POST /library/observations/{id}/retire"),),
+        ),
+        _write(
+            name="library_delete_observation",
+            title="Delete an observation",
+            request=DeleteObservation,
+            handle=delete_observation,
+            routes=(Route(rpc="library/observation/delete", http="DELETE /library/observations/{id}"),),
+            is_destructive=True,
+            repeatable=False,
+        ),
+        _read(
+            name="library_ask",
+            title="Answer a question",
+            request=AskLibrary,
+            handle=ask_library,
+            routes=(Route(rpc="library/ask", http="GET /library/ask"),),
+        ),
+        _read(
+            name="library_health",
+            title="Check the store",
+            request=GetHealth,
+            handle=get_health,
+            routes=(Route(rpc="library/health", http="GET /library/health"),),
+        ),
+        _read(
+            name="library_labels",
+            title="List labels",
+            request=ListLabels,
+            handle=list_labels,
+            routes=(Route(rpc="library/labels", http="GET /library/labels"),),
+        ),
+        _write(
+            name="library_put_label",
+            title="Label a session",
+            request=PutLabel,
+            handle=put_label,
+            routes=(Route(rpc="library/label/put", http="PUT /library/sessions/{id}/labels/{name}"),),
+        ),
+        _write(
+            name="library_remove_label",
+            title="Remove a label",
+            request=RemoveLabel,
+            handle=remove_label,
+            routes=(Route(rpc="library/label/remove", http="DELETE /library/sessions/{id}/labels/{name}"),),
+            repeatable=False,
+        ),
+        _write(
+            name="library_write_note",
+            title="Write a note on a session",
+            request=WriteNote,
+            handle=write_note,
+            routes=(Route(rpc="library/note", http="PUT /library/sessions/{id}/note"),),
+        ),
+        _write(
+            name="library_write_event_note",
+            title="Write a note on an event",
+            request=WriteEventNote,
+            handle=write_event_note,
+            routes=(Route(rpc="library/event/note", http="PUT /library/events/{id}/note"),),
+        ),
+    ),
+    guide="",
+)

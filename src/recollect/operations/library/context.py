@@ -1,23 +1,28 @@
 """What every operation of the library needs: a reader, the names that filters may have, and the state of sessions now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.filters import ResolvedFilters, Vocabulary, resolve
 from recollect.library_answers import LibrarySession
 from recollect.live import LiveRealm
-from recollect.model import now_ms
-from recollect.operations.context import RequestContext, open_reader
+from recollect.model import now_ms, observation_type
+from recollect.operations.context import RequestContext, start_deadline
 from recollect.operations.library.costs import Costs
 from recollect.operations.library.lookup import find_session
 from recollect.operations.library.requests import FilteredRequest
 from recollect.operations.library.states import SessionStates
 from recollect.operations.library.views import SessionParts, session_views
+from recollect.operations.library.word_matches import matching_sessions
 from recollect.prices import load_prices
+from recollect.search import deadline_check
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory
+from recollect.store.observation_filters import ObservationFilters
+from recollect.store.sqlite.session_filter import Names, SessionFilter
 
 DEADLINE_MS = 10_000
 
@@ -30,9 +35,10 @@ class Library(Struct, frozen=True):
     memory: Memory
     states: SessionStates
     now: int
+    check: Callable[[], None]
 
     def costs(self) -> Costs:
-        return Costs(load_prices(self.realm.settings.prices))
+        return Costs(load_prices(getattr(self.realm.settings, "prices", None)))
 
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(
@@ -47,6 +53,31 @@ class Library(Struct, frozen=True):
         """The filters of a request, by the names of this archive."""
         query = request.filter_query()
         return resolve(query.text, query.terms, self.vocabulary())
+
+    def session_filter(self, request: FilteredRequest) -> tuple[SessionFilter, list[str]]:
+        """The filter of sessions that a request means, also by the words of its query; and warnings."""
+        resolved = self.resolve(request)
+        warnings = [*self.warnings(), *resolved.notes]
+        if not resolved.text.strip():
+            return resolved.sessions, warnings
+        keys, is_cut = matching_sessions(self.realm, self.reader, resolved.text, resolved.kinds, self.check)
+        if is_cut:
+            warnings.append(f"Very many events match {resolved.text!r}, and some sessions may be missing. Add a filter.")
+        return resolved.sessions.with_keys(Names(keys)), warnings
+
+    def observation_filters(self, resolved: ResolvedFilters, types: Sequence[str] = ()) -> ObservationFilters:
+        """The observations of the sessions that a filter selects. Its times are those of the observations."""
+        sessions = resolved.sessions
+        others = replace(sessions, since=None, until=None)
+        ids = None
+        if not others.is_empty():
+            ids = tuple(self.reader.session_ids(self.reader.filtered_keys(others)).values())
+        known = tuple(observation_type(name) for name in types)
+        return ObservationFilters(types=known, since=sessions.since, until=sessions.until, sessions=ids)
+
+    def find(self, text: str) -> SessionRow:
+        """The session with this id, in any form."""
+        return find_session(self.reader, text)
 
     def views(self, sessions: Sequence[SessionRow]) -> list[LibrarySession]:
         """Sessions in full."""
@@ -67,5 +98,7 @@ class Library(Struct, frozen=True):
 def open_library(realm: LiveRealm, context: RequestContext) -> Iterator[Library]:
     """The library of a realm, interrupted at the request's deadline."""
     now = now_ms()
-    with open_reader(realm, context, DEADLINE_MS) as reader, realm.open_memory() as memory:
-        yield Library(realm, reader, memory, SessionStates(realm, reader, now), now)
+    is_late = start_deadline(realm, context, DEADLINE_MS)
+    with realm.open_archive() as reader, realm.open_memory() as memory:
+        reader.interrupt_when(is_late)
+        yield Library(realm, reader, memory, SessionStates(realm, reader, now), now, deadline_check(is_late))

@@ -12,7 +12,7 @@ from recollect.store import Reader, SessionRow
 LAST = "last"
 MIN_PREFIX = 4  # characters
 SHOWN = 20  # ids that the error of an ambiguous beginning shows
-OWN_FORM = re.compile(r"(?:session:)?([0-9a-f]{1,8}(?:-?[0-9a-f]{1,12}){0,4})", re.IGNORECASE)
+OWN_FORM = re.compile(r"(?:session:)?([0-9a-f]{1,8}(?:-?[0-9a-f]{1,12}){0,4}-?)", re.IGNORECASE)
 ID_DIGITS = 32
 AFTER = "\U0010ffff"  # sorts after every character of an id
 

@@ -9,9 +9,11 @@ from recollect.filters import KEYS, FilterTerm, split
 from recollect.filters.grammar import FilterQuery
 from recollect.operations.schema import Request
 from recollect.search import Mode
+from recollect.store.annotations import MAX_LABEL, MAX_NOTE
 from recollect.store.sqlite.library_queries import FACETS, SORTS
 
 SEARCH_MODES = get_args(Mode)
+ACTIVE, RETIRED = "active", "retired"  # states of observations
 MAX_QUERY = 4_096  # characters
 FACET_NAMES = (*FACETS, "state", "label")
 
@@ -49,6 +51,14 @@ _ID = Meta(
     description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or "
     "more), or `last`.",
 )
+_LABEL = Meta(
+    min_length=1,
+    max_length=MAX_LABEL,
+    pattern=r"^\S(.*\S)?$",
+    description="A label, at most {max_length} characters.",
+    extra={"expected": f"name must be a text of 1 to {MAX_LABEL} characters, without blanks at its ends"},
+)
+_NOTE = Meta(max_length=MAX_NOTE, description="The note, at most {max_length} characters.")
 _CURSOR = Meta(description="`page.next` of the page before, with the same filters.")
 
 
@@ -206,15 +216,90 @@ class GetNow(FilteredRequest):
 
 
 class ListLibraryObservations(PagedRequest):
-    """Observations by filters, newest first."""
+    """Observations by filters, newest first; with words, best first."""
 
     type: Annotated[Filter, _filter("Only observations of this type: decision, bug-fix, …")] = ()
+    state: Annotated[
+        Filter, _filter("Only observations in this state: active (default) or retired. Otherwise the state of the session.")
+    ] = ()
+
+    def is_retired(self) -> bool:
+        """Whether retired observations are listed."""
+        return RETIRED in self.state
 
     def _terms(self, key: str) -> list[FilterTerm]:
-        return [] if key == "type" else super()._terms(key)
+        own = (ACTIVE, RETIRED) if key == "state" else ()
+        return [] if key == "type" else [term for term in super()._terms(key) if term.value not in own]
+
+
+class ReviewRequest(LibraryRequest):
+    id: Annotated[str, Meta(min_length=1, max_length=64, description="An observation: `obs-…`.")]
+    reviewer: Annotated[
+        str, Meta(max_length=100, description="Who decides. Default: the user that the program runs as.")
+    ] = ""
+
+
+class ConfirmObservation(ReviewRequest):
+    """Confirm an observation. A retired one is found again."""
+
+
+class RetireObservation(ReviewRequest):
+    """Retire an observation: it is no longer found, but kept, with who retired it and when."""
+
+
+class DeleteObservation(ReviewRequest):
+    """Delete an observation for good."""
+
+
+class EditObservation(ReviewRequest):
+    """Change the words of an observation. What it said before is kept, with who changed it and when."""
+
+    title: Annotated[str | None, Meta(min_length=1, max_length=200, description="Its title.", extra={"strip": True})] = None
+    type: Annotated[str | None, Meta(min_length=1, max_length=40, description="Its type: decision, bug-fix, …")] = None
+    subtitle: Annotated[str | None, Meta(max_length=400, description="Its subtitle.")] = None
+    narrative: Annotated[str | None, Meta(max_length=4_000, description="What happened, in sentences.")] = None
+    facts: Annotated[list[str] | None, Meta(max_length=50, description="Its facts, one sentence each.")] = None
 
 
 class AskLibrary(FilteredRequest):
-    """A question, answered with sources."""
+    """Answer a question from all sessions, with sources."""
 
-    question: Annotated[str, Meta(min_length=1, max_length=2_000, description="The question.", extra={"strip": True})] = ""
+    question: Annotated[
+        str, Meta(max_length=2_000, description="The question; `query` if this is missing.", extra={"strip": True})
+    ] = ""
+
+
+class GetHealth(LibraryRequest):
+    """What is indexed, which agents are read, and what could not be read."""
+
+
+class ListLabels(LibraryRequest):
+    """All labels, with the number of sessions that have each."""
+
+
+class PutLabel(LibraryRequest):
+    """Label a session."""
+
+    id: Annotated[str, _ID]
+    name: Annotated[str, _LABEL]
+
+
+class RemoveLabel(LibraryRequest):
+    """Remove a label from a session."""
+
+    id: Annotated[str, _ID]
+    name: Annotated[str, _LABEL]
+
+
+class WriteNote(LibraryRequest):
+    """Write a note on a session. An empty text removes it."""
+
+    id: Annotated[str, _ID]
+    text: Annotated[str, _NOTE]
+
+
+class WriteEventNote(LibraryRequest):
+    """Write a note on an event. An empty text removes it."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=64, description="An event: `event:…`.")]
+    text: Annotated[str, _NOTE]

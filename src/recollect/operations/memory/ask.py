@@ -7,6 +7,7 @@ way every statement has its source beside it: the observation or event, its date
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.display import MARK, bold, code_span, in_parentheses, list_item, one_line
 from recollect.errors import BadRequest
@@ -41,6 +42,8 @@ Question: {question}
 
 {excerpts}
 """
+EVERYTHING = Filters(kinds=DEFAULT_KIND_CODES)
+EVERY_OBSERVATION = ObservationFilters()
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones."
 
 
@@ -80,7 +83,13 @@ class SearchResults(Struct):
     query: ParsedQuery
 
 
-def search_memory(realm: Realm, question: str, context: RequestContext, project: str | None = None) -> SearchResults:
+def search_memory(
+    realm: Realm,
+    question: str,
+    context: RequestContext,
+    events: Filters = EVERYTHING,
+    observations: ObservationFilters = EVERY_OBSERVATION,
+) -> SearchResults:
     """The observations and events for a question, without those of the calling session."""
     if len(question.strip()) < 2:
         raise BadRequest("A question has at least 2 characters.")
@@ -88,11 +97,10 @@ def search_memory(realm: Realm, question: str, context: RequestContext, project:
     check = deadline_check(start_deadline(realm, context, SEARCH_MS))
     query = parse(question, now_ms())
     excluded = caller_ids(realm, context)
-    observation_filters = ObservationFilters(projects=(project,) if project else (), excluded_sessions=excluded)
-    observations = find_observations(realm, question, observation_filters, mode, OBSERVATIONS)
+    observed = find_observations(realm, question, replace(observations, excluded_sessions=excluded), mode, OBSERVATIONS)
     with realm.open_archive() as reader:
         index = realm.text_index(reader)
-        filters = Filters(kinds=DEFAULT_KIND_CODES, project=project, excluded_sessions=session_keys(reader, excluded))
+        filters = replace(events, excluded_sessions=session_keys(reader, excluded))
         hits: list[SearchHit] = []
         if index is not None:
             hits, _ = realm.semantic.hybrid_search(
@@ -100,7 +108,7 @@ def search_memory(realm: Realm, question: str, context: RequestContext, project:
             )
         hits = [hit for hit in hits if not _is_same(hit.event.text(), question)]  # the same question is not an answer
         addresses = {hit.session.key: reader.address(hit.session) for hit in hits}
-    return SearchResults(observations, hits, addresses, query)
+    return SearchResults(observed, hits, addresses, query)
 
 
 def _is_same(text: str, question: str) -> bool:
@@ -183,12 +191,16 @@ def answer(
     question: str,
     context: RequestContext,
     env: Mapping[str, str],
-    project: str | None = None,
     *,
     by_model: bool = True,
+    events: Filters = EVERYTHING,
+    observations: ObservationFilters = EVERY_OBSERVATION,
 ) -> SourcedAnswer:
-    """The answer to a question: written by a model if the settings name one, else quoted from search results."""
-    quoted = quote_results(question, search_memory(realm, question, context, project))
+    """The answer to a question: written by a model if the settings name one, else quoted from search results.
+
+    `events` and `observations` limit what is searched.
+    """
+    quoted = quote_results(question, search_memory(realm, question, context, events, observations))
     has_model = realm.settings.extraction.by in ("endpoint", "command")
     if not (by_model and has_model and quoted.sources):
         return quoted

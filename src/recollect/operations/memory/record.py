@@ -34,7 +34,7 @@ def record_observation(realm: Realm, request: RecordObservation, context: Reques
         with realm.open_memory(writable=True) as memory, memory.transaction():
             words = observation_words(observation, words_of_turn(shortened))
             observation_id = memory.record(place, AGENT, observation, words)
-    _embed_at_once(realm)
+    embed_at_once(realm)
     return f"Recorded {views.observation_ref(observation_id)}: {observation.title}"
 
 
@@ -71,7 +71,7 @@ def _events_of(reader: Reader, identity: Id, item: str) -> list[EventRow]:
     return events
 
 
-def _embed_at_once(realm: Realm) -> None:
+def embed_at_once(realm: Realm) -> None:
     """Embed the new observation, unless another process is distilling and will embed it."""
     with (
         suppress(StoreBusy, StoreFault, EmbedderUnavailable),

@@ -1,6 +1,7 @@
 """Queries of the library: pages, facets and sums of sessions, and the files that they changed."""
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,10 +12,14 @@ from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.rows import SESSION, SessionRow, session_of
 from recollect.store.sqlite.session_filter import Condition, SessionFilter
 from recollect.store.sqlite.session_queries import LISTED
-from recollect.store.sqlite.tallies import QUARTER_MS
 
 CALL = KIND_CODE[Kind.TOOL_CALL]
 WORK = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.REASONING, Kind.TOOL_CALL, Kind.TOOL_RESPONSE))
+CHANGED = "SELECT session FROM event NOT INDEXED WHERE event.key > ?"  # the sessions with events above a key
+FILE_FROM = """file_change
+              JOIN file_path ON file_path.key = file_change.path
+              JOIN session ON session.key = file_change.session
+              JOIN event ON event.key = file_change.event"""
 CHANGING = "('changed', 'created', 'deleted')"
 SORTS = {  # a sort's name, and its value in SQL; the values of `price` are filled in where costs are known
     "updated": "updated_at",
@@ -47,6 +52,31 @@ FACETS = {  # a facet's name: the field of the filter that it shows, and the que
         " JOIN session_count ON session_count.session = session.key WHERE {where} GROUP BY 1",
     ),
 }
+
+
+class PageOrder(Struct, frozen=True):
+    """The value that sessions are sorted by, one of `SORTS`. Sessions with equal values are sorted by id."""
+
+    sort: str
+    descending: bool
+
+    def direction(self) -> str:
+        return "DESC" if self.descending else "ASC"
+
+    def comparison(self) -> str:
+        return "<" if self.descending else ">"
+
+    def is_after(self) -> Callable[[Any, Any], bool]:
+        """A test whether one (value, id) comes after another."""
+        return operator.lt if self.descending else operator.gt
+
+
+class PageStart(Struct, frozen=True):
+    """The position after which a page starts, and the state of the archive when the first page was read."""
+
+    after: tuple[Any, bytes] | None
+    last_key: int  # of an event
+    last_session: int  # its key
 
 
 class SessionTotals(Struct, kw_only=True):
@@ -84,6 +114,14 @@ class FileRow(Struct, frozen=True):
     event_key: int
     path_key: int
 
+    @staticmethod
+    def columns() -> str:
+        """The columns of `FILE_FROM` that the fields come from, in their order."""
+        return (
+            "file_path.path, file_change.operation, file_change.added, file_change.removed, session.id, session.project,"
+            " event.id, file_change.at, file_change.event, file_change.path"
+        )
+
     def position(self) -> list[int]:
         """Where it stands in the list of all."""
         return [self.at, self.event_key, self.path_key]
@@ -94,20 +132,52 @@ class LibraryQueries(SqliteDatabase):
 
     # ---- sessions
 
-    def library_page(
-        self, filters: SessionFilter, sort: str, *, descending: bool, after: tuple[Any, bytes] | None, limit: int
-    ) -> list[tuple[SessionRow, Any]]:
-        """Sessions with the value they are sorted by, after a position."""
+    def library_page(self, filters: SessionFilter, order: PageOrder, start: PageStart, limit: int) -> list[Any]:
+        """(session, value) of the sessions after a position, by the value that they are sorted by."""
+        value = SORTS[order.sort]
+        rows = self._page_rows(filters, order, start, limit, value)
+        if order.sort == "updated" and start.after is not None:
+            rows += self._rows_updated_since(filters, order, start)
+            rows = sorted(rows, key=lambda row: (row[-1], row[1]), reverse=order.descending)[:limit]
+        return [(session_of(row[:-1]), row[-1]) for row in rows]
+
+    def _page_rows(
+        self, filters: SessionFilter, order: PageOrder, start: PageStart, limit: int, value: str
+    ) -> list[tuple[Any, ...]]:
         where, values = filters.condition()
-        order, comparison = ("DESC", "<") if descending else ("ASC", ">")
-        value = SORTS[sort]
-        if after is not None:
-            where, values = f"{where} AND ({value}, id) {comparison} (?, ?)", [*values, *after]
-        rows = self._rows(
-            f"SELECT {SESSION}, {value} FROM session WHERE {where} ORDER BY {value} {order}, id {order} LIMIT ?",
+        if start.after is not None:
+            where, values = f"{where} AND ({value}, id) {order.comparison()} (?, ?)", [*values, *start.after]
+            if order.sort == "updated":
+                where, values = f"{where} AND session.key NOT IN ({CHANGED})", [*values, start.last_key]
+        direction = order.direction()
+        return self._rows(
+            f"SELECT {SESSION}, {value} FROM session WHERE {where} ORDER BY {value} {direction}, id {direction} LIMIT ?",
             [*values, limit],
         )
-        return [(session_of(row[:-1]), row[-1]) for row in rows]
+
+    def _rows_updated_since(self, filters: SessionFilter, order: PageOrder, start: PageStart) -> list[tuple[Any, ...]]:
+        """The sessions that went on after the first page was read, at the place that they had then.
+
+        All events of a rewritten session are new; it is where it is now.
+        """
+        where, values = filters.condition()
+        rows = self._rows(
+            f"""
+            SELECT {SESSION},
+                   coalesce((SELECT max(at) FROM event WHERE event.session = session.key AND event.key <= ?), updated_at)
+              FROM session WHERE {where} AND session.key <= ? AND session.key IN ({CHANGED})""",
+            [start.last_key, *values, start.last_session, start.last_key],
+        )
+        is_after = order.is_after()
+        return [row for row in rows if is_after((row[-1], row[1]), start.after)]
+
+    def last_session(self) -> int:
+        """The highest key of a session; 0 without sessions."""
+        return int(self._one("SELECT coalesce(max(key), 0) FROM session")[0])
+
+    def session_ids(self, keys: Iterable[int]) -> dict[int, bytes]:
+        """The ids of sessions, by key."""
+        return dict(self._rows_in("SELECT key, id FROM session WHERE key IN", keys))
 
     def count_sessions(self, filters: SessionFilter) -> int:
         where, values = filters.condition()
@@ -289,12 +359,7 @@ class LibraryQueries(SqliteDatabase):
             where, values = f"{where} AND {place} < (?, ?, ?)", [*values, *after]
         rows = self._rows(
             f"""
-            SELECT file_path.path, file_change.operation, file_change.added, file_change.removed,
-                   session.id, session.project, event.id, file_change.at, file_change.event, file_change.path
-              FROM file_change
-              JOIN file_path ON file_path.key = file_change.path
-              JOIN session ON session.key = file_change.session
-              JOIN event ON event.key = file_change.event
+            SELECT {FileRow.columns()} FROM {FILE_FROM}
              WHERE {where}
              ORDER BY file_change.at DESC, file_change.event DESC, file_change.path DESC
              LIMIT ?""",
@@ -313,13 +378,3 @@ class LibraryQueries(SqliteDatabase):
             values,
         )
         return int(rows[0])
-
-
-def quarter_start(quarter: int) -> int:
-    """The start of a quarter of an hour, in milliseconds."""
-    return quarter * QUARTER_MS
-
-
-def added(usages: Iterable[Usage]) -> Usage:
-    """The sum of tokens."""
-    return sum(usages, Usage())

@@ -7,6 +7,7 @@ from typing import Any
 from recollect.model import KINDS
 from recollect.store.sqlite.database import MAX_PARAMETERS
 from recollect.store.sqlite.inventory import Inventory
+from recollect.store.sqlite.library_events import LibraryEvents
 from recollect.store.sqlite.library_queries import LibraryQueries
 from recollect.store.sqlite.rows import (
     EVENT,
@@ -23,7 +24,7 @@ from recollect.store.sqlite.rows import (
 from recollect.store.sqlite.session_queries import SessionQueries
 
 
-class Reader(SessionQueries, LibraryQueries, Inventory):
+class Reader(SessionQueries, LibraryQueries, LibraryEvents, Inventory):
     """Queries of one thread. `interrupt_when` can stop a query that takes too long."""
 
     def __init__(self, path: Path, *, is_absent: bool = False) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.store.sqlite.session_queries import LISTED
 
@@ -66,6 +67,10 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
         if self.until is not None:
             parts.append(("started_at < ?", [self.until]))
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+
+    def with_keys(self, names: Names) -> "SessionFilter":
+        """The same filter, limited further to some sessions."""
+        return replace(self, keys=(*self.keys, names))
 
     def is_empty(self) -> bool:
         """Whether every session passes."""

@@ -37,15 +37,15 @@ class Dispatcher:
         """The reply of an operation. A turn continues when its caller disconnects; only `interrupt` ends it."""
         if operation.is_long:
             context = msgspec.structs.replace(context, cancelled=self.threads.is_stopping)
-        return await self._in_thread(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
+        return await self.in_thread(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
 
     async def follow_session(self, session: str, last_event: int | None) -> "EventStream | Reply":
         """A stream of the events of a session's turns, or an error."""
         changed = ThreadEvent()
-        subscriber = await self._in_thread(lambda: subscribe(self.realm, session, last_event, changed.set))
+        subscriber = await self.in_thread(lambda: subscribe(self.realm, session, last_event, changed.set))
         if isinstance(subscriber, Reply):
             return subscriber
-        return self._open(subscriber, changed, lambda: self._in_thread(lambda: is_present(self.realm, session)))
+        return self._open(subscriber, changed, lambda: self.in_thread(lambda: is_present(self.realm, session)))
 
     def open_stream(self) -> "EventStream":
         """A stream of the events that its subscriber gets."""
@@ -62,7 +62,7 @@ class Dispatcher:
         self._streams.add(stream)
         return stream
 
-    async def _in_thread(self, job: Callable[[], Result], *, is_long: bool = False) -> Result:
+    async def in_thread(self, job: Callable[[], Result], *, is_long: bool = False) -> Result:
         """The result of a job that runs in a thread."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Result] = loop.create_future()

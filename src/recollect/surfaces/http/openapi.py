@@ -47,6 +47,7 @@ def _document() -> Part:
                 method, path = route.http.split(" ")
                 paths.setdefault(path, {})[method.lower()] = _entry(operation, route, family)
     paths["/sessions/{session_id}/events"] = {"get": _events()}
+    paths["/library/stream"] = {"get": _changes()}
     paths["/health"] = {"get": _health()}
     paths["/login-links"] = {"post": _new_link()}
     for tool in toolset_of(tuple(FAMILIES)).operations.values():
@@ -225,6 +226,18 @@ def _events() -> Part:
             **_responses({SSE: {"schema": TEXT}}, "sessions"),
             "410": _failure("Last-Event-ID is not an event of this session.", {"$ref": "#/components/schemas/Error"}),
         },
+    }
+
+
+def _changes() -> Part:
+    return {
+        "operationId": "library_stream",
+        "summary": "Follow the realm",
+        "description": "Server-Sent Events that say which sessions changed, and up to which event. `refresh` means that a "
+        "page must be loaded again. With Last-Event-ID, the stream begins with what was missed.",
+        "tags": ["library"],
+        "parameters": [{"name": "Last-Event-ID", "in": "header", "schema": TEXT}],
+        "responses": _responses({SSE: {"schema": TEXT}}, "library"),
     }
 
 

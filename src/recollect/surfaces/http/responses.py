@@ -11,6 +11,7 @@ from recollect.surfaces.transport.error_codes import codes_of_reply
 
 JSON = "application/json"
 SSE = "text/event-stream"
+STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 TEXT = "text/markdown; charset=utf-8"
 
 

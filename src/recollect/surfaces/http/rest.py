@@ -16,14 +16,15 @@ from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, Request
 from recollect.surfaces.http.body import BodyError, read_json
 from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, encode_named_event
 from recollect.surfaces.http.guard import LOCAL
-from recollect.surfaces.http.responses import JSON, SSE, error_response, response_of, status_of
+from recollect.surfaces.http.library_stream import ChangeStream
+from recollect.surfaces.http.responses import JSON, SSE, STREAM_HEADERS, error_response, response_of, status_of
 from recollect.surfaces.mcp.server import tool_result
 from recollect.surfaces.transport.thread_pool import OVERLOADED
 
 VERSION = "/v1"  # optional prefix of every path, for clients that name their version
-STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 INTEGER = re.compile(r"-?[0-9]{1,4000}")  # Python refuses to convert longer numbers
 PARAMETER = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # a query parameter; `labels[team]` is one entry of an object
+SESSION_ID, ANY_ID = "/library/sessions/{id}", "/library/sessions/{id:path}"  # an agent's own id may contain slashes
 WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -32,12 +33,16 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
     """One route per path, so that a wrong method is answered with all methods of the path."""
-    paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(dispatcher)}}
+    paths: dict[str, dict[str, Endpoint]] = {
+        "/sessions/{session_id}/events": {"GET": _events(dispatcher)},
+        "/library/stream": {"GET": ChangeStream(dispatcher).respond},
+    }
     for operation in OPERATIONS.values():
         for route in operation.routes:
             if route.http:
                 method, path = route.http.split(" ")
                 paths.setdefault(path, {})[method] = _handler(dispatcher, operation, route)
+    paths = {path: paths[path] for path in sorted(paths, key=lambda path: path.endswith("}"))}
     tools = {
         f"{VERSION}/tools/{tool.name}": _tool(dispatcher, tool) for tool in toolset_of(tuple(FAMILIES)).operations.values()
     }
@@ -57,7 +62,7 @@ def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
         except Overloaded:
             return error_response(503, "OVERLOADED", OVERLOADED, headers={"retry-after": "1"})
 
-    return HttpRoute(path, handle, methods=[*methods])
+    return HttpRoute(path.replace(SESSION_ID, ANY_ID), handle, methods=[*methods])
 
 
 def _handler(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:

@@ -1,12 +1,14 @@
 """recollect ask"""
 
 import os
+from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from recollect.operations import RequestContext
-from recollect.operations.memory.ask import answer
+from recollect.operations.memory.ask import EVERY_OBSERVATION, EVERYTHING, answer
 from recollect.operations.memory.search import notes
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import print_json, say
@@ -29,7 +31,13 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     context = RequestContext.now(has_deadline=as_json)
-    reply = answer(opened, " ".join(question), context, os.environ, project, by_model=not extract)
+    limited: dict[str, Any] = {}
+    if project:
+        limited = {
+            "events": replace(EVERYTHING, project=project),
+            "observations": replace(EVERY_OBSERVATION, projects=(project,)),
+        }
+    reply = answer(opened, " ".join(question), context, os.environ, by_model=not extract, **limited)
     reply.warnings += notes(opened)
     for warning in reply.warnings:
         say(f"! {warning}", err=True)

@@ -7,19 +7,12 @@ import click
 import msgspec
 from rich.markup import escape
 
-from recollect.errors import StoreFault
-from recollect.live import LiveRealm
-from recollect.realms import IndexCondition
+from recollect.operations.library.health import examine
 from recollect.realms.repair import repair
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json
 
 NOT_EVENTS = ("noise", "lines", "problem", "about", "undated")  # counts of lines that did not become events
-HINTS = {
-    IndexCondition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
-    IndexCondition.REBUILDING: "The index is being rebuilt: `recollect sync` finishes it now.",
-    IndexCondition.BEHIND: "The index lacks some events: `recollect sync` adds them.",
-}
 
 
 @click.command("doctor")
@@ -44,42 +37,6 @@ def command(wants_repair: bool, as_json: bool, **realm: object) -> None:
     else:
         _draw(report)
     sys.exit(1 if report["hints"] else 0)
-
-
-def examine(realm: LiveRealm) -> dict[str, Any]:
-    """The condition of archive, index and memory, the problems by reason, and hints what to do."""
-    try:
-        with realm.open_archive() as reader:
-            damage = reader.integrity_fault()
-            problems, coverage, condition = reader.problems(), reader.coverage(), realm.index_condition(reader)
-            memory = realm.semantic_warnings()
-    except StoreFault as fault:
-        return {
-            "archive": str(fault),
-            "index": "unknown",
-            "memory": "unknown",
-            "problems": [],
-            "lines": {},
-            "hints": [str(fault)],
-        }
-    hints = [*([HINTS[condition]] if condition in HINTS else []), *realm.sync_warnings()]
-    if damage:
-        hints.append(
-            f"The archive is damaged ({damage}): `recollect doctor --repair` reads the logs again and rescues the rest."
-        )
-    return {
-        "archive": damage or "sound",
-        "index": "sound" if condition in {IndexCondition.UP_TO_DATE, IndexCondition.EMPTY} else condition,
-        "memory": memory[0] if memory else "sound",
-        "problems": [_problem(row) for row in problems],
-        "lines": {name: {"lines": part["lines"], **part["tally"]} for name, part in coverage.items()},
-        "hints": hints,
-    }
-
-
-def _problem(row: tuple[str, str, int, str, int, str]) -> dict[str, Any]:
-    names = ("source", "reason", "count", "path", "line", "excerpt")
-    return dict(zip(names, row, strict=True))
 
 
 def _draw(report: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from recollect.errors import BadSettings
-from recollect.operations import FAMILIES, toolset_of
+from recollect.operations import TOOLSETS, toolset_of
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 from recollect.surfaces.cli.signals import interrupt_on_signals
 from recollect.surfaces.cli.watcher import watching
@@ -11,7 +11,7 @@ from recollect.surfaces.mcp.stdio import serve, standard_streams
 
 
 @click.command("mcp")
-@click.option("--toolsets", metavar="NAMES", help=f"Offer only these tools: {', '.join(FAMILIES)} (default: all).")
+@click.option("--toolsets", metavar="NAMES", help=f"Offer only these tools: {', '.join(TOOLSETS)} (default: all).")
 @click.option("--no-sync", is_flag=True, help="Do not read new logs in the background.")
 @realm_options
 def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
@@ -21,10 +21,10 @@ def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
     claude mcp add recollect -- recollect mcp
     codex mcp add recollect -- recollect mcp
     """
-    names = tuple(name.strip() for name in toolsets.split(",")) if toolsets else tuple(FAMILIES)
-    unknown = [name for name in names if name not in FAMILIES]
+    names = tuple(name.strip() for name in toolsets.split(",")) if toolsets else TOOLSETS
+    unknown = [name for name in names if name not in TOOLSETS]
     if unknown:
-        raise BadSettings(f"There is no toolset {unknown[0]!r}. Choose from: {', '.join(FAMILIES)}.")
+        raise BadSettings(f"There is no toolset {unknown[0]!r}. Choose from: {', '.join(TOOLSETS)}.")
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     streams = standard_streams()
     interrupt_on_signals()

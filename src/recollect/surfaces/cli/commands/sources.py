@@ -1,7 +1,6 @@
 """recollect sources"""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,7 @@ import click
 import msgspec
 from rich.table import Table
 
-from recollect.ingest.discover import Log, discover
-from recollect.ingest.projects import logs_in_projects, project_folders
-from recollect.settings import Settings
-from recollect.shown_time import FIELD, estimate_field
-from recollect.sources import Source, all_sources
+from recollect.operations.library.health import source_rows
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, tilde, time_of
 
@@ -35,35 +30,11 @@ def command(as_json: bool, **realm: object) -> None:
     recollect sources --json | jq '.[] | select(.installed)'
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    with opened.open_archive() as reader:
-        counts = reader.counts()
-        projects = project_folders(reader.folders(), all_sources(), opened.settings)
-    rows = [_row(source, counts.get(source.name, {}), projects, opened.settings) for source in all_sources()]
+    rows = source_rows(opened, os.environ)
     if as_json:
         print_json(msgspec.json.encode(rows).decode())
         return
     _draw(rows)
-
-
-def _row(source: Source, counts: dict[str, Any], projects: Sequence[Path], settings: Settings) -> dict[str, Any]:
-    homes = source.homes(os.environ)
-    logs = [log.path for log in discover([source], os.environ, settings, projects) if isinstance(log, Log)]
-    with_logs = [project for project in projects if any(logs_in_projects(source, [project]))]
-    return {
-        "source": source.name,
-        "title": source.title,
-        "installed": any(home.is_dir() for home in homes) or bool(logs),
-        "homes": [str(home) for home in homes],
-        "places": source.places(os.environ),
-        "containers": source.containers,
-        "logs": len(logs),
-        "projects": [str(project) for project in with_logs],
-        "sessions": counts.get("sessions", 0),
-        "updated_at": counts.get("last"),
-        **estimate_field(FIELD in counts),
-        "verified": source.real_sessions > 0,
-        "real_sessions": source.real_sessions,
-    }
 
 
 def _draw(rows: list[dict[str, Any]]) -> None:

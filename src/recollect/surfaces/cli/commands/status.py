@@ -1,17 +1,12 @@
 """recollect status"""
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 from rich.table import Table
 
-from recollect.folders import SETTINGS_FILE
-from recollect.live import LiveRealm
-from recollect.shown_time import FIELD, estimate_field
-from recollect.store.lock import is_held
+from recollect.operations.library.health import describe
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, size, time_of
 
@@ -31,73 +26,6 @@ def command(as_json: bool, **realm: object) -> None:
         print_json(msgspec.json.encode(report).decode())
     else:
         _draw(report)
-
-
-def describe(realm: LiveRealm) -> dict[str, Any]:
-    """Counts, freshness and sizes of a realm, and of every source in it."""
-    with realm.open_archive() as reader:
-        counts, coverage = reader.counts(), reader.coverage()
-        last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
-        warnings = realm.warnings(reader)
-        redactions = reader.redactions()
-        index, ngrams = realm.text_index(reader), realm.ngrams(reader)
-    sources = {
-        name: {
-            **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),
-            "logs": coverage.get(name, {}).get("files", 0),
-            "bytes": coverage.get(name, {}).get("bytes", 0),
-            "bytes_read": coverage.get(name, {}).get("read", 0),
-        }
-        for name in sorted({*counts, *coverage})
-    }
-    return {
-        "realm": realm.name,
-        "folder": str(realm.home),
-        "settings": str(realm.settings.home / SETTINGS_FILE),
-        "writer": "running" if is_held(realm.folder) else "none",
-        "sessions": sum(source["sessions"] for source in sources.values()),
-        "events": sum(source["events"] for source in sources.values()),
-        **_newest(sources.values()),
-        "sources": sources,
-        "index": {
-            "documents": index.snapshot().document_count() if index else 0,
-            "behind": last - indexed,
-            "bytes": _bytes(realm.folder, "text-*/*"),
-        },
-        "pieces": {"behind": last - ngrams.last_key, "bytes": _bytes(realm.folder, "pieces-*/*")},
-        "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
-        "memory": _memory(realm),
-        "redactions": redactions,
-        "warnings": warnings,
-    }
-
-
-def _newest(sources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """When the newest session was updated, and whether that time is an estimate."""
-    newest = max((source for source in sources if source["last"]), key=lambda source: source["last"], default={})
-    return {"updated_at": newest.get("last"), **estimate_field(FIELD in newest)}
-
-
-def _memory(realm: LiveRealm) -> dict[str, Any]:
-    """The number of observations and vectors, and their size."""
-    with realm.open_archive() as reader, realm.open_memory() as memory:
-        return {
-            "observations": memory.count(),
-            "vectors": sum(_rows(head) for head in realm.folder.glob("vectors-*/head.json")),
-            "bytes": _bytes(realm.folder, "memory.db*") + _bytes(realm.folder, "vectors-*/*"),
-            "warnings": realm.memory_warnings(reader),
-        }
-
-
-def _rows(head: Path) -> int:
-    try:
-        return int(msgspec.json.decode(head.read_bytes())["rows"])
-    except (OSError, msgspec.DecodeError, KeyError):  # being rewritten, or damaged: nothing to search
-        return 0
-
-
-def _bytes(folder: Path, pattern: str) -> int:
-    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file())
 
 
 def _draw(report: dict[str, Any]) -> None:

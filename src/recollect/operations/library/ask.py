@@ -1,0 +1,31 @@
+"""`library/ask`: a question, answered with sources."""
+
+import os
+
+from msgspec.structs import replace
+
+from recollect.errors import BadRequest
+from recollect.filters import split
+from recollect.live import LiveRealm
+from recollect.model import DEFAULT_KIND_CODES
+from recollect.operations.context import RequestContext
+from recollect.operations.library.context import open_library
+from recollect.operations.library.envelope import LibraryAnswer
+from recollect.operations.library.requests import AskLibrary
+from recollect.operations.library.search import event_filters
+from recollect.operations.memory.ask import answer
+
+
+def ask_library(realm: LiveRealm, request: AskLibrary, context: RequestContext) -> LibraryAnswer:
+    """The answer, from the sessions that the filters select."""
+    if request.question and split(request.query).text.strip():
+        raise BadRequest("Give the question as `question` or as `query`, not both.", field="query")
+    with open_library(realm, context) as library:
+        resolved = library.resolve(request)
+        question = request.question or resolved.text
+        events = replace(event_filters(library, resolved), kinds=resolved.kinds or DEFAULT_KIND_CODES)
+        observations = library.observation_filters(resolved)
+        warnings = [*library.warnings(), *resolved.notes]
+    found = answer(realm, question, context, os.environ, events=events, observations=observations)
+    data = {"question": question, "answer": found.answer, "sources": found.sources, "tokens": found.tokens, "by": found.by}
+    return LibraryAnswer(data, warnings=[*warnings, *found.warnings])

@@ -1,0 +1,32 @@
+"""`library/events`: a window of a session's events, in full."""
+
+from recollect.filters.resolve import kind_codes
+from recollect.library_answers import LibraryEvent
+from recollect.live import LiveRealm
+from recollect.operations.context import RequestContext
+from recollect.operations.ids import session_ref
+from recollect.operations.library.context import Library, open_library
+from recollect.operations.library.envelope import LibraryAnswer, PageEnd
+from recollect.operations.library.requests import ListEvents
+from recollect.operations.library.views import event_views
+from recollect.store import EventRow, SessionRow
+
+
+def list_events(realm: LiveRealm, request: ListEvents, context: RequestContext) -> LibraryAnswer:
+    with open_library(realm, context) as library:
+        session = library.find(request.id)
+        kinds = kind_codes(request.type)
+        rows = library.reader.event_window(session.key, request.first, request.limit + 1, kinds)
+        total = library.reader.count_events(session.key, kinds)
+        views = full_events(library, session, rows[: request.limit])
+        following = rows[request.limit].seq if len(rows) > request.limit else None
+        data = {"session": session_ref(session.id), "events": views}
+        next_place = None if following is None else str(following)
+        return LibraryAnswer(data, PageEnd(next_place, total), library.warnings())
+
+
+def full_events(library: Library, session: SessionRow, rows: list[EventRow]) -> list[LibraryEvent]:
+    """Events of a session in full, with the durations of their calls and the notes on them."""
+    calls = {event.answers for event in rows if event.answers is not None}
+    started = library.reader.times_of(session.key, calls)
+    return event_views(rows, started, library.memory.event_notes(session.id))

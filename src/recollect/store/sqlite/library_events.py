@@ -1,0 +1,133 @@
+"""Queries of the library about the events and files of one session, and about the sessions that changed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import Usage
+from recollect.store.sqlite.database import SqliteDatabase
+from recollect.store.sqlite.library_queries import CHANGING, FILE_FROM, FileRow
+from recollect.store.sqlite.rows import EVENT, EVENT_FROM, SESSION, EventRow, SessionRow, event_of, session_of
+from recollect.store.sqlite.session_queries import LISTED
+
+FIRST_TURN = "coalesce((SELECT min(ordinal) FROM turn WHERE session = ? AND last >= ?), 0)"
+
+
+class ChangedSession(Struct, frozen=True):
+    """A session with events above a key, and the number of its newest event."""
+
+    id: bytes
+    sequence: int
+    updated_at: int
+    title: str
+
+
+class LibraryEvents(SqliteDatabase):
+    """The part of the reader that answers the library about single sessions."""
+
+    def event_window(self, session: int, first: int, limit: int, kinds: tuple[int, ...] | None) -> list[EventRow]:
+        """Events of a session from a sequence number on."""
+        condition = "" if kinds is None else "AND event.kind IN (SELECT value FROM json_each(?))"
+        values = [] if kinds is None else [msgspec.json.encode(kinds).decode()]
+        rows = self._rows(
+            f"""
+            SELECT {EVENT} FROM {EVENT_FROM}
+             WHERE event.session = ? AND event.turn >= {FIRST_TURN} AND event.seq >= ? {condition}
+             ORDER BY event.turn, event.seq LIMIT ?""",
+            (session, session, first, first, *values, limit),
+        )
+        return [event_of(row) for row in rows]
+
+    def count_events(self, session: int, kinds: tuple[int, ...] | None) -> int:
+        """The number of events of a session."""
+        condition = "" if kinds is None else "AND kind IN (SELECT value FROM json_each(?))"
+        values = () if kinds is None else (msgspec.json.encode(kinds).decode(),)
+        counted = self._one(f"SELECT sum(events) FROM session_count WHERE session = ? {condition}", (session, *values))
+        return int(counted[0] or 0)
+
+    def newest_event(self, session: int) -> EventRow | None:
+        rows = self._rows(
+            f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.session = ? ORDER BY event.turn DESC, event.seq DESC LIMIT 1",
+            (session,),
+        )
+        return event_of(rows[0]) if rows else None
+
+    def times_of(self, session: int, sequences: Iterable[int]) -> dict[int, int]:
+        """The times of events of a session, by their sequence numbers."""
+        wanted = sorted(sequences)
+        if not wanted:
+            return {}
+        rows = self._rows(
+            f"""
+            SELECT seq, at FROM event
+             WHERE session = ? AND turn BETWEEN {FIRST_TURN} AND {FIRST_TURN}
+               AND seq IN (SELECT value FROM json_each(?))""",
+            (session, session, wanted[0], session, wanted[-1], msgspec.json.encode(wanted).decode()),
+        )
+        return dict(rows)
+
+    def context_tokens(self, session: int) -> dict[int, int]:
+        """The tokens that the last model call of each turn read, by the turn's ordinal."""
+        rows = self._rows(
+            "SELECT turn, usage FROM event WHERE session = ? AND usage IS NOT NULL ORDER BY turn, seq", (session,)
+        )
+        contexts = {}
+        for turn, stored in rows:
+            usage = msgspec.json.decode(stored, type=Usage)
+            if read := usage.input + usage.cache_read + usage.cache_write:
+                contexts[turn] = read
+        return contexts
+
+    def session_files(self, session: int, limit: int) -> list[FileRow]:
+        """The files of a session, in the order of its events."""
+        rows = self._rows(
+            f"""
+            SELECT {FileRow.columns()} FROM {FILE_FROM}
+             WHERE file_change.session = ?
+             ORDER BY event.turn, event.seq, file_path.path LIMIT ?""",
+            (session, limit),
+        )
+        return [FileRow(*row) for row in rows]
+
+    def sessions_with_files_of(self, session: int, limit: int) -> list[tuple[bytes, int]]:
+        """(id, number of files) of the other sessions that changed files which this one changed, most files first."""
+        return self._rows(
+            f"""
+            SELECT session.id, count(DISTINCT other.path) AS files
+              FROM file_change AS own
+              JOIN session AS here ON here.key = own.session
+              JOIN file_change AS other ON other.path = own.path AND other.session <> own.session
+              JOIN session ON session.key = other.session AND session.project IS here.project
+             WHERE own.session = ? AND own.operation IN {CHANGING} AND other.operation IN {CHANGING}
+               AND session.{LISTED.replace(" AND ", " AND session.")}
+             GROUP BY session.id ORDER BY files DESC, session.updated_at DESC LIMIT ?""",
+            (session, limit),
+        )
+
+    def progress(self) -> tuple[str, int, int]:
+        """The identity of the archive, its last event key, and its number of sessions."""
+        row = self._one(
+            f"""
+            SELECT (SELECT value FROM meta WHERE name = 'identity'), (SELECT seq FROM sqlite_sequence WHERE name = 'event'),
+                   (SELECT count(*) FROM session WHERE {LISTED})"""
+        )
+        return row[0] or "", int(row[1] or 0), int(row[2])
+
+    def changed_sessions(self, above: int) -> list[ChangedSession]:
+        """The sessions that have events above a key, oldest change first."""
+        rows = self._rows(
+            f"""
+            SELECT session.id, max(event.seq), session.updated_at, session.title
+              FROM event NOT INDEXED JOIN session ON session.key = event.session
+             WHERE event.key > ? AND {LISTED}
+             GROUP BY session.key ORDER BY max(event.key)""",
+            (above,),
+        )
+        return [ChangedSession(*row) for row in rows]
+
+    def sessions_by_ids(self, ids: Iterable[bytes]) -> dict[bytes, SessionRow]:
+        """Sessions, by id."""
+        rows: list[Any] = self._rows_in(f"SELECT {SESSION} FROM session WHERE event_count > 0 AND id IN", ids)
+        return {session.id: session for session in map(session_of, rows)}
