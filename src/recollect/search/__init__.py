@@ -43,7 +43,7 @@ MAX_TERMS = 32  # of a query, the rarest: the cost of a search depends on the nu
 PHRASE_BOOST = 2.0  # for an identifier's words in order, compared with the same words apart
 CONCLUSIONS = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
 
-Mode = Literal["text", "vector", "both"]
+Mode = Literal["vector", "text", "both"]  # in the order of the memory contract: Python treats equal literals as one
 
 
 class SearchHit(Struct, frozen=True):

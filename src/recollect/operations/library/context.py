@@ -60,7 +60,7 @@ class Library(Struct, frozen=True):
         warnings = [*self.warnings(), *resolved.notes]
         if not resolved.text.strip():
             return resolved.sessions, warnings
-        keys, is_cut = matching_sessions(self.realm, self.reader, resolved.text, resolved.kinds, self.check)
+        keys, is_cut = matching_sessions(self.realm, self.reader, resolved.text, self.check)
         if is_cut:
             warnings.append(f"Very many events match {resolved.text!r}, and some sessions may be missing. Add a filter.")
         return resolved.sessions.with_keys(Names(keys)), warnings

@@ -14,12 +14,10 @@ MAX_EVENTS = 20_000  # matching events that are read: their sessions fill every 
 ALL_KINDS = tuple(KIND_CODE[kind] for kind in SEARCHABLE)
 
 
-def matching_sessions(
-    realm: Realm, reader: Reader, text: str, kinds: tuple[int, ...] | None, check: Callable[[], None]
-) -> tuple[tuple[int, ...], bool]:
+def matching_sessions(realm: Realm, reader: Reader, text: str, check: Callable[[], None]) -> tuple[tuple[int, ...], bool]:
     """The keys of the sessions that have an event with all words of a text, and whether there may be more."""
     query = parse(text)
-    filters = Filters(kinds=kinds or ALL_KINDS)
+    filters = Filters(kinds=ALL_KINDS)
 
     def find(index: TextIndex) -> tuple[tuple[int, ...], bool]:
         hits = index.snapshot().search(_all_words(query), filters, MAX_EVENTS, check)
