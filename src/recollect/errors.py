@@ -18,6 +18,7 @@ RecollectError
 ├── SessionBusy             a turn of this session is already running
 ├── Cancelled               the turn was interrupted, or the caller cancelled
 ├── AgentFault              the agent that ran the turn failed
+│   └── SessionNotLoaded    the agent could not load the session that the turn was to go on with
 ├── ProviderFault           the agent's program or service is not available
 ├── PersistenceDisabled     this realm does not store the requested data
 ├── DeadlineExceeded        the request took too long and was stopped
@@ -136,6 +137,10 @@ class Cancelled(RecollectError):
 
 class AgentFault(RecollectError):
     kind = ErrorKind.AGENT
+
+
+class SessionNotLoaded(AgentFault):
+    """Nothing was sent to the agent."""
 
 
 class ProviderFault(RecollectError):

@@ -70,9 +70,14 @@ class LiveReader:
         """Store the new messages of the session."""
         report.files_read += 1
         self.archive.put_acp_sessions(self.row.id, self.row.native_ids)
+        title = None
+        if self.row.continues is not None:
+            continued = bytes.fromhex(self.row.continues)
+            self.archive.put_link(self.row.id, continued, None)
+            title = self.archive.session_title(continued)
         is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by an earlier message
         while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
-            entries: list[Entry] = [metadata_of(self.name, self.row.folder)]
+            entries: list[Entry] = [metadata_of(self.name, self.row.folder, title)]
             for number, body in enumerate(bodies, self.cursor.line + 1):
                 entries += self._entries(number, body)
             self.cursor.line += len(bodies)

@@ -101,6 +101,12 @@ class CommittedSessions:
         live.append(row, bodies)
         live.put(row)
 
+    def remove(self, live: Live, session: bytes) -> None:
+        """Remove a session. In a JSONL realm its file goes first. Call inside a transaction."""
+        if self._files is not None:
+            self._files.remove(session)
+        live.remove(session)
+
     def reload_from_file(self, live: Live, session: bytes) -> None:
         """In a JSONL realm, read the session's file into the database. Call inside a transaction."""
         if self._files is not None:

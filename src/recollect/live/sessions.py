@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -37,6 +38,8 @@ class NewSession(Struct, frozen=True, kw_only=True):
     command: list[str] | None
     folder: str
     generation: int
+    continues: bytes | None = None  # the session that it goes on with
+    runner_state: dict[str, Any] = {}
 
 
 class LiveSessions:
@@ -96,14 +99,22 @@ class LiveSessions:
             runner=new.runner,
             command=new.command,
             folder=new.folder,
-            runner_state={},
+            runner_state=new.runner_state,
             instance=self.instance,
             generation=new.generation,
             usage=usage_of(Usage()),
+            continues=new.continues.hex() if new.continues is not None else None,
         )
         with self._committed.connection() as live, live.transaction():
             self._committed.commit(live, row, [])
         return row
+
+    def discard(self, session: bytes) -> None:
+        """Remove a session that never had a turn."""
+        with self._committed.connection() as live, live.transaction():
+            row = live.session(session)
+            if row is not None and row.turns == 0 and live.running(session) is None:
+                self._committed.remove(live, session)
 
     # ---- turns
 

@@ -9,6 +9,7 @@ from recollect.errors import AgentFault
 from recollect.lenient_json import encode_replaced
 from recollect.live.runners import (
     AnswerText,
+    InjectedContext,
     Output,
     ReasoningText,
     RunnerState,
@@ -29,6 +30,11 @@ Event = dict[str, Any]
 
 def user_message(prompt: str, at: int) -> Message:
     return {"role": "user", "content": prompt, "created_at": timestamp(at)}
+
+
+def context_message(text: str, at: int) -> Message:
+    """What an agent got with a prompt besides the person's words."""
+    return {**user_message(text, at), "injected": True}
 
 
 def notice_message(kind: str, text: str, at: int) -> Message:
@@ -71,6 +77,8 @@ class TranscriptBuilder:
             case AnswerText(text, quoted):
                 self._append_text("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
+            case InjectedContext(text):
+                self._messages.append(context_message(text, now_ms()))
             case ReasoningText(text):
                 self._append_text("reasoning", text)
                 self.emit("reasoning_delta", delta=text)

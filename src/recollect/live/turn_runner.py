@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.errors import AgentFault, Cancelled, RecollectError, StoreFault
+from recollect.errors import AgentFault, Cancelled, RecollectError, SessionNotLoaded, StoreFault
 from recollect.live.commits import ARCHIVED, INTERRUPTED, CommittedSessions
 from recollect.live.event_sequence import EventSequence
 from recollect.live.event_streams import EventStreams, StreamedTurn
@@ -43,6 +43,8 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     on_event: Callable[[Event], None] | None = None
     is_cancelled: Callable[[], bool] = lambda: False
     timeout_s: float | None = None
+    context: str = ""  # what the agent must know before the prompt, if it cannot load the session
+    must_load: bool = False  # fail, and store nothing, if the agent cannot load the session
 
     def deadline(self) -> float:
         """When the turn must end, by the monotonic clock."""
@@ -158,6 +160,9 @@ class TurnRun:
             options=request.options,
             state=row.runner_state if row.runner == request.runner_name else {},
             history=self._newest_messages,
+            context=request.context,
+            is_continuation=row.continues is not None,
+            must_load=request.must_load,
             on_process_started=self._save_child,
             mark=self._running.token.hex(),
         )
@@ -205,7 +210,8 @@ class TurnRun:
         """Commit the turn, then send its end: a client that sees the end can read the messages."""
         row = self._row
         try:
-            row, fault = self._commit_messages(transcript, fault)
+            if not isinstance(fault, SessionNotLoaded):  # nothing happened
+                row, fault = self._commit_messages(transcript, fault)
         except StoreFault as reason:
             fault = reason
         match fault:

@@ -10,7 +10,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import LIVE_SOURCE, UUID, Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
+from recollect.model import (
+    LIVE_SOURCE,
+    UUID,
+    Entry,
+    Ignored,
+    Kind,
+    Record,
+    SessionMetadata,
+    Stop,
+    TitleRank,
+    TurnStart,
+    Usage,
+)
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Lines, ReaderState, Source
@@ -63,6 +75,7 @@ class Message(Struct):
     usage: Tokens | None = None
     session_id: str = ""
     folder: str | None = None
+    injected: bool = False
 
 
 def begin(path: Path, values: list[Any]) -> ReaderState:
@@ -77,8 +90,9 @@ def read(line: Line, state: ReaderState) -> Iterable[Entry]:
     return read_message(state.session, line.number, message)
 
 
-def metadata_of(session: str, folder: str | None) -> Entry:
-    return SessionMetadata(session=session, cwd=folder)
+def metadata_of(session: str, folder: str | None, title: str | None = None) -> Entry:
+    """What is known about a session as a whole. One that goes on with another session has the title of that one."""
+    return SessionMetadata(session=session, cwd=folder, title=title, title_rank=TitleRank.SUMMARY)
 
 
 def read_message(session: str, number: int, message: Message) -> Iterator[Entry]:
@@ -97,6 +111,8 @@ def _records(session: str, number: int, message: Message) -> Iterator[Record]:
         return Record(session=session, key="", kind=kind, text=text, line=number, **fields)
 
     match message.role:
+        case "user" if message.injected:
+            yield record(Kind.SYSTEM, message.content, own=True)
         case "user":
             yield record(Kind.USER_INPUT, message.content, opens=TurnStart.PROMPT)
         case "assistant":

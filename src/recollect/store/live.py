@@ -48,6 +48,7 @@ class LiveRow(Struct, kw_only=True, rename={"runner_state": "kept"}):
     changed: int = 0
     bytes: int = 0
     native_ids: list[str] = []
+    continues: str | None = None  # the id of the session that it goes on with, in hexadecimal digits
 
 
 class RunningRow(Struct, frozen=True):

@@ -49,6 +49,10 @@ class Transcripts:
         state = _state(COMMITTED if row.bytes else BEGUN, row)
         row.bytes = self._write(row, [*(MESSAGE_START + body[1:] for body in messages), state], durable=durable)
 
+    def remove(self, session: bytes) -> None:
+        """Delete the file of a session."""
+        transcript_path(self.realm, session).unlink(missing_ok=True)
+
     def _write(self, row: LiveRow, lines: Sequence[bytes], *, durable: bool = False) -> int:
         """Write lines after the committed ones. Returns the new size of the file."""
         return append_lines(transcript_path(self.realm, row.id), row.bytes, lines, durable=durable)

@@ -30,21 +30,20 @@ from acp.utils import notify_model, request_model_from_dict
 from pydantic import BaseModel, ValidationError
 
 from recollect import __version__
-from recollect.errors import AgentFault, ProviderFault, RecollectError
+from recollect.errors import AgentFault, ProviderFault, RecollectError, SessionNotLoaded
 from recollect.live.runners.acp_replay import ReplayFilter
 from recollect.live.runners.acp_transport import CLOSED_INPUT, CLOSED_OUTPUT, AcpTransport
 from recollect.live.runners.acp_updates import UpdateTranslator, to_usage
+from recollect.live.runners.context import injected_context, prompt_with_context
 from recollect.live.runners.process import describe_exit, failure_message
 from recollect.live.runners.runner import ACP_SESSION, Assignment, Output, RunnerState, TokenUsage, TurnEnded
 from recollect.model import replace_surrogates
 from recollect.realms.runner_config import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a cancelled turn, before it is killed
-MAX_HISTORY = 20_000  # characters of earlier messages for an agent that cannot load a session: about 5,000 tokens
 MAX_REASON = 500  # characters of an agent's error message
 AUTH_REQUIRED = -32000  # the protocol's code for "authentication required"
 OPTION_KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
-ROLE_NAMES = {"user": "User", "assistant": "Assistant", "tool_results": "Tool results", "system_notice": "Notice"}
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -130,9 +129,12 @@ class AcpTurn:
         last = self._assignment.state.get(ACP_SESSION)
         if last and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(last):
             return last, replace_surrogates(self._assignment.prompt)
+        if self._assignment.must_load:
+            raise SessionNotLoaded(f"{self._program} cannot load its session {last!r}.", **self._transport.details())
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._send_request("session_new", new, NewSessionResponse)).session_id
-        return session, replace_surrogates(_history_text(self._assignment.history()) + self._assignment.prompt)
+        self._put(*injected_context(self._assignment))
+        return session, replace_surrogates(prompt_with_context(self._assignment))
 
     async def _load_session(self, session: str) -> bool:
         """Load the session; False if the agent answers with an error, because it no longer has it."""
@@ -228,19 +230,3 @@ class AcpTurn:
 def _choose_option(options: list[PermissionOption], policy: str) -> str | None:
     """The first option that matches the policy; None if there is none."""
     return next((option.option_id for kind in OPTION_KINDS[policy] for option in options if option.kind == kind), None)
-
-
-def _history_text(messages: Iterable[dict[str, Any]]) -> str:
-    """Earlier messages (passed newest first) as text for an agent that does not have them; only the end if they are long."""
-    parts: list[str] = []
-    length = 0
-    for message in messages:
-        parts.append(f"{ROLE_NAMES.get(message['role'], message['role'])}: {message['content']}")
-        length += len(parts[-1])
-        if length > MAX_HISTORY:
-            break
-    if not parts:
-        return ""
-    text = "\n\n".join(reversed(parts))
-    cut = "[...] " if len(text) > MAX_HISTORY else ""
-    return f"Earlier in this conversation:\n\n{cut}{text[-MAX_HISTORY:]}\n\nNow:\n\n"

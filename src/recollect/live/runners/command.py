@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 
 from recollect.errors import AgentFault
+from recollect.live.runners.context import injected_context, prompt_with_context
 from recollect.live.runners.process import STDERR_SIZE, describe_exit, failure_message, running_process, stop
 from recollect.live.runners.runner import AnswerText, Assignment, Output
 
@@ -21,12 +22,18 @@ POLL_S = 0.05  # seconds between two checks of a program, where the system has n
 def run(assignment: Assignment) -> Generator[Output, None, None]:
     """The program's output as it comes. Cancelling ends it with everything it started."""
     with running_process(assignment) as process, assignment.cancel.on_cancel(lambda: stop(process)):
-        io = _ProcessIO(process, assignment.prompt.encode("utf-8", "replace"))
+        io = _ProcessIO(process, _input(assignment).encode("utf-8", "replace"))
+        yield from injected_context(assignment)
         yield from (AnswerText(text) for text in io.read_output() if text)
         code = process.wait()
     if code != 0 and not assignment.cancel.is_set():
         stderr = io.stderr_text()
         raise AgentFault(failure_message(assignment.command[0], describe_exit(code), stderr), exit_code=code, stderr=stderr)
+
+
+def _input(assignment: Assignment) -> str:
+    """The prompt. A program has no memory: a session that goes on with another one also passes what came before."""
+    return prompt_with_context(assignment) if assignment.is_continuation or assignment.context else assignment.prompt
 
 
 class _ProcessIO:

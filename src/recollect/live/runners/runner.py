@@ -18,6 +18,12 @@ class AnswerText(Struct, frozen=True):
     quoted: bool = False
 
 
+class InjectedContext(Struct, frozen=True):
+    """What the agent got before the prompt, because it does not have the session."""
+
+    text: str
+
+
 class ReasoningText(Struct, frozen=True):
     """A chunk of reasoning."""
 
@@ -62,7 +68,9 @@ class TurnEnded(Struct, frozen=True):
     reason: str = "end_turn"
 
 
-Output: TypeAlias = AnswerText | ReasoningText | ToolCall | ToolResult | TokenUsage | RunnerState | TurnEnded
+Output: TypeAlias = (
+    AnswerText | InjectedContext | ReasoningText | ToolCall | ToolResult | TokenUsage | RunnerState | TurnEnded
+)
 
 
 class Cancel:
@@ -112,6 +120,9 @@ class Assignment(Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}  # the runner's options in the realm's config
     state: dict[str, Any] = {}  # the `RunnerState` of the previous turn
     history: Callable[[], Iterable[dict[str, Any]]] = tuple  # the committed messages so far, newest first
+    context: str = ""  # what the agent must know before the prompt, if it cannot load the session
+    is_continuation: bool = False  # the session goes on with another one, which an agent without memory must be told again
+    must_load: bool = False  # fail if the agent cannot load the session
     on_process_started: Callable[[int], None] = lambda pid: None  # called with the process group of every child
     mark: str = ""  # of this turn, in the environment of every program it starts
 

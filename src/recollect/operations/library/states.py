@@ -64,7 +64,8 @@ class SessionStates:
             parent = parents.get(row.key)
             evidence = Evidence(row.key in complete, self._age(row), processes.get(parent or row.id, ProcessState.UNKNOWN))
             state = live.get(row.id) or state_of(evidence)
-            states[row.key] = SessionState.ENDED if parent and evidence.is_complete else state
+            is_sub_agent = parent is not None and row.id not in live
+            states[row.key] = SessionState.ENDED if is_sub_agent and evidence.is_complete else state
         return states
 
     def _age(self, session: SessionRow) -> int:

@@ -272,6 +272,10 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileCh
         """(id, working folder, log, project) of every session that has events."""
         return self.db.execute("SELECT id, cwd, path, project FROM session WHERE event_count > 0").fetchall()
 
+    def session_title(self, session: bytes) -> str | None:
+        row = self.db.execute("SELECT title FROM session WHERE id = ? AND title <> ''", (session,)).fetchone()
+        return row[0] if row else None
+
     def put_link(self, child: bytes, parent: bytes, call: str | None) -> None:
         self.db.execute(
             """
