@@ -143,6 +143,12 @@ WINDOWS = {
     "between 2026-01-03 and 2026-01-07": ("2026-01-03", "2026-01-08"),
     "from 3 April to 2 May 2025": ("2025-04-03", "2025-05-03"),
     "3 to 7 January": ("2026-01-03", "2026-01-08"),
+    "the week before August 3, 2023": ("2023-07-27", "2023-08-03"),
+    "two weeks before 11 August 2023": ("2023-07-28", "2023-08-04"),
+    "week after 3 April 2026": ("2026-04-04", "2026-04-11"),
+    "last weekend before April 10, 2023": ("2023-04-08", "2023-04-10"),
+    "the Sunday before October 25, 2022": ("2022-10-23", "2022-10-24"),
+    "Saturday after October 28, 2023": ("2023-11-04", "2023-11-05"),
     "since Monday": ("2026-02-16", "open"),
     "before March": ("open", "2025-03-01"),
     "after 2 June": ("2025-06-03", "open"),
@@ -195,6 +201,8 @@ def test_the_same_phrase_is_found_in_a_question(phrase: str) -> None:
         return  # written by programs only
     assert len(found) == 1, found
     window = window_of(phrase)
+    if window.start == EARLIEST or (window.end == LATEST and phrase.startswith("after")):
+        return  # a question means the days near the other end
     if phrase.endswith(("weeks ago", "week ago", "months ago", "fortnight ago")):
         assert found[0].start < window.start and found[0].end == window.end
     else:
@@ -356,7 +364,9 @@ def test_ambiguous_words_of_a_question_are_no_dates(question: str) -> None:
     [
         ("what broke in may", "2025-05-01", "2025-06-01"),
         ("what broke in March?", "2025-03-01", "2025-04-01"),
-        ("before the March release", "open", "2025-03-01"),
+        ("before the March release", "2025-01-30", "2025-03-01"),  # near it: a question is not about all the years before
+        ("what came after 2 June 2025", "2025-06-03", "2025-07-03"),
+        ("bugs since 2 June 2025", "2025-06-02", "open"),
         ("this week's deploys", "2026-02-16", "2026-02-23"),
         ("what did Ann say on Monday, about uploads", "2026-02-16", "2026-02-17"),
         ("fix 2026-04-30.log", "2026-04-30", "2026-05-01"),

@@ -6,10 +6,11 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from recollect.dates.rules import A_WEEKDAY, COUNT, NTH, REST, YEAR, Reading, Rules, nth
-from recollect.dates.spans import DAY, Span, add_months, length_in_days, moved, start_of, whole, within
+from recollect.dates.spans import DAY, Span, add_months, add_units, days, length_in_days, moved, start_of, whole, within
 from recollect.dates.words import WEEKDAYS
 
 RULES = Rules()
+MAX_BESIDE = 1_000  # units
 
 
 @RULES.add(rf"{NTH} (?:full )?(?P<unit>week|day|weekend|half|{A_WEEKDAY}) (?:of|in) {REST}")
@@ -85,3 +86,26 @@ def _week_of(match: re.Match[str], reading: Reading) -> Span | None:
     if day is None or day.start is None or length_in_days(day) != 1:
         return None
     return replace(whole("week", start_of("week", day.start), kind="part"), note=day.note)
+
+
+@RULES.add(rf"(?:{COUNT} )?(?P<unit>day|week|month|year)s? (?P<side>before|after) {REST}")
+def _units_beside(match: re.Match[str], reading: Reading) -> Span | None:
+    """The unit that is some units away from a time: "the week before 3 April", "2 weeks after March"."""
+    beside, count, unit = reading.part(match["rest"]), int(match["count"] or 1), match["unit"]
+    if beside is None or beside.start is None or beside.end is None or not 0 < count <= MAX_BESIDE:
+        return None
+    start = add_units(beside.start, -count, unit) if match["side"] == "before" else add_units(beside.end, count - 1, unit)
+    return whole(unit, start, kind="part", note=beside.note)
+
+
+@RULES.add(rf"(?:last |first |next )?(?P<unit>weekend|{A_WEEKDAY}) (?P<side>before|after) {REST}")
+def _day_beside(match: re.Match[str], reading: Reading) -> Span | None:
+    """The nearest weekend or weekday before or after a time."""
+    beside = reading.part(match["rest"])
+    if beside is None or beside.start is None or beside.end is None:
+        return None
+    weekday, size = (5, 2) if match["unit"] == "weekend" else (WEEKDAYS[match["unit"]], 1)
+    if match["side"] == "after":
+        return days(moved(beside.end, (weekday - beside.end.weekday()) % 7 * DAY), size, kind="part", note=beside.note)
+    back = (beside.start.weekday() - weekday - size) % 7 + size
+    return days(moved(beside.start, -back * DAY), size, kind="part", note=beside.note)

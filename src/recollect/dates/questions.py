@@ -6,11 +6,12 @@ with another meaning ("may", "march", "second", "sun") counts only if its neighb
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 from msgspec.structs import replace
 
 from recollect.dates.phrases import read_phrase
-from recollect.dates.spans import ImpossibleDate, Now, Span, UnknownNow, add_units
+from recollect.dates.spans import ImpossibleDate, Now, Span, UnknownNow, add_units, moved
 from recollect.dates.words import DAY_PARTS, MONTHS, NUMBERS, ORDER, UNITS, WEEKDAY_NAMES, WEEKDAYS, plain
 
 MAX_TOKENS = 12  # of a phrase: "from the third week of March to the end of June 2026" has 12
@@ -35,6 +36,7 @@ LONG_UNITS = {unit for unit in UNITS if len(unit) > 3 or unit == "day"} - {"mins
 CORE = {*MONTHS, *WEEKDAYS, *SPECIAL, *LONG_UNITS, *DAY_PARTS}
 VOCABULARY = {*CORE, *SMALL, *WHEN, *NUMBERS, *ORDER}
 AMBIGUOUS = {"may", "mar", "march", "dec", "sun", "sat", "wed", "mon", "sep", "second"}  # also other words
+NEAR = timedelta(days=30)  # "before 3 April" is about the days before it, not about all the years
 NEVER_ALONE = {"duration", "time", "now"}
 YEARS = range(2000, 2041)  # of agents' logs; 2048 is seldom a year
 
@@ -96,7 +98,7 @@ def _longest(run: list[str], cores: list[bool], start: int, now: Now) -> tuple[i
         except UnknownNow:
             continue
         if span is not None and _is_clear(span, words):
-            return end - start, _widened(span)
+            return end - start, _around(span)
     return 1, None
 
 
@@ -133,8 +135,12 @@ def _is_clear_day(words: list[str]) -> bool:
     return any(word.lower() in WHEN for word in words) or any(re.fullmatch(r"\d+(?:st|nd|rd|th)", word) for word in words)
 
 
-def _widened(span: Span) -> Span:
-    """Weeks and months ago are around then: people count them roughly."""
-    if span.start is None or span.kind not in ("weeks ago", "months ago"):
-        return span
-    return replace(span, start=add_units(span.start, -1, span.kind.removesuffix("s ago")))
+def _around(span: Span) -> Span:
+    """The time that a question means: people count weeks and months roughly, and mean days near the end of an open range."""
+    if span.kind in ("weeks ago", "months ago") and span.start is not None:
+        return replace(span, start=add_units(span.start, -1, span.kind.removesuffix("s ago")))
+    if span.start is None and span.end is not None:
+        return replace(span, start=moved(span.end, -NEAR))
+    if span.end is None and span.start is not None and span.has_two_ends:
+        return replace(span, end=moved(span.start, NEAR))
+    return span
