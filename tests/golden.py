@@ -94,6 +94,8 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
                 for event in reader.events_of_turn(session.key, turn.ordinal):
                     fields = {name: getattr(event, name) for name in EVENT_FIELDS}
                     yield _line(event=_if_estimated({"id": event.id.hex(), **fields, "body": event.text()}))
+                    for path, operation, added, removed in reader.db.execute(FILES, (event.key,)):
+                        yield _line(file={"path": path, "operation": operation, "added": added, "removed": removed})
         for source, reason, count, path, line, excerpt in reader.problems():
             place = str(Path(path).relative_to(home))
             yield _line(
@@ -112,6 +114,9 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
         reader.close()
 
 
+FILES = """
+    SELECT file_path.path, operation, added, removed FROM file_change JOIN file_path ON file_path.key = file_change.path
+     WHERE event = ? ORDER BY 1, 2"""
 HIDDEN_OF_TURNS = {"session", "usage"}  # a key that differs every time; the session has the sum of the usage
 EVENT_FIELDS = ("turn", "seq", "kind", "at", "line", "tool", "model", "answers", "exit_code", "failed", "own", "estimated")
 

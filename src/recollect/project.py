@@ -23,13 +23,21 @@ def project_of(cwd: str) -> str:
 
 def repository_folder(cwd: str) -> Path | None:
     """The root of the repository that contains a folder of this machine, or None."""
+    root = checkout_folder(cwd)
+    if root is None:
+        return None
+    try:
+        return (_main_worktree(root / ".git") if (root / ".git").is_file() else None) or root
+    except (OSError, ValueError):  # no permission
+        return None
+
+
+def checkout_folder(cwd: str) -> Path | None:
+    """The root of the repository or worktree that contains a folder of this machine, or None."""
     for candidate in map(Path, existing_folders(cwd)):
-        mark = candidate / ".git"
         try:
-            if mark.is_dir():
+            if (candidate / ".git").exists():
                 return candidate
-            if mark.is_file():
-                return _main_worktree(mark) or candidate
         except (OSError, ValueError):  # no permission, or an impossible path
             return None
     return None

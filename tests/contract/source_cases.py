@@ -13,6 +13,7 @@ from recollect.ingest import Ingester, SyncReport
 from recollect.settings import Settings
 from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources
 from tests.golden import NAMED, NOW, cases, contents, run, statements
+from tests.tallies import assert_tallies
 
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
@@ -72,6 +73,7 @@ class Machine:
         """Every session, turn, event and problem, without the counts of lines read."""
         archive = [line for line in contents(self.realm, self.home) if not line.startswith('{"tally"')]
         assert [line for line in archive if "could not be understood" in line] == []
+        assert_tallies(self.ingester.archive.db)
         return archive
 
 

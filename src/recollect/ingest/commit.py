@@ -13,6 +13,7 @@ from recollect.model import (
     LIVE_SOURCE,
     Entry,
     Event,
+    Kind,
     Problem,
     Record,
     Session,
@@ -27,6 +28,8 @@ from recollect.sources.formats.injected import separate_context
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.duplicates import is_duplicate
 from recollect.title import MAX_TITLE
+
+TOOL_KINDS = {Kind.TOOL_CALL, Kind.TOOL_RESPONSE}
 
 
 class SessionUpdater:
@@ -151,6 +154,7 @@ class SessionUpdater:
         if self._is_shorter_copy(session):
             return 0
         report.sessions += not stored
+        before = self.archive.key_and_folder(session.id)
         key = self.archive.put_session(session)
         changed = folded.events
         if stored:
@@ -159,7 +163,7 @@ class SessionUpdater:
             ]
         self.archive.remove_events([*stored, *(event.id for event in changed)])
         self.archive.replace_turns(key, folded.turns)
-        self._store_events(key, changed, session, state)
+        self._store_events(key, changed, session, state, before)
         return len(changed)
 
     def _set_missing_times(self, records: list[Record], stored: dict[bytes, EventCells]) -> None:
@@ -172,8 +176,11 @@ class SessionUpdater:
 
     def _store_metadata(self, state: State) -> None:
         """Store this log's metadata of a session that another log holds, such as its title and its folder."""
-        project = project_of(state.cwd) if state.cwd else None
-        self.archive.put_metadata(session_id(self.source.name, state.native_id), self.path, current_metadata(state), project)
+        identity = session_id(self.source.name, state.native_id)
+        stored = self.archive.key_and_folder(identity)
+        self.archive.put_metadata(identity, self.path, current_metadata(state), project_of(state.cwd) if state.cwd else None)
+        if stored is not None and stored[1] is None and state.cwd:
+            FileRecorder(self.archive, stored[0], state.cwd).add_all()
 
     def _is_shorter_copy(self, session: Session) -> bool:
         """Whether another log has more of the same session."""
@@ -215,18 +222,34 @@ class SessionUpdater:
         session = self._session(state)
         if session is None:
             return 0
+        before = self.archive.key_and_folder(session.id)
         key = self.archive.put_session(session)
         self.archive.remove_events(folded.withdrawn)
         self.archive.put_turns(key, folded.turns)
-        self._store_events(key, events, session, state)
+        self._store_events(key, events, session, state, before)
         return len(events)
 
-    def _store_events(self, key: int, events: list[Event], session: Session, state: State) -> None:
+    def _store_events(
+        self, key: int, events: list[Event], session: Session, state: State, before: tuple[int, str | None] | None
+    ) -> None:
+        """Store, count and index events. `before` has the session's key and folder, if it was stored before."""
         first = self.archive.put_events(key, events)
-        FileRecorder(self.archive, key, session.cwd).add(first, events)
+        self._record_files(key, first, events, session, before)
         self.archive.update_duplicate_of(session.id)
         self._free_large_records(state)
         self.indexer.add(first, key, events, self.source.name, session.project)
+
+    def _record_files(
+        self, key: int, first: int, events: list[Event], session: Session, before: tuple[int, str | None] | None
+    ) -> None:
+        """Record the files of new events; those of the whole session, if its folder or earlier events changed."""
+        has_moved = before is not None and before[1] != session.cwd
+        is_at_end = not events or events[0].seq + len(events) == session.event_count
+        recorder = FileRecorder(self.archive, key, session.cwd)
+        if has_moved or (not is_at_end and any(event.kind in TOOL_KINDS for event in events)):
+            recorder.add_all()
+        else:
+            recorder.add(first, events)
 
     def _free_large_records(self, state: State) -> None:
         """Free the memory of large records that are stored. Those after a slash command may be folded again."""

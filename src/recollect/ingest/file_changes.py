@@ -1,22 +1,24 @@
 """Records which files the tool calls of a session read, changed, created and deleted.
 
-Paths are relative to the session's project, so that sessions in different folders of a repository name a file alike.
+Paths are relative to the checkout that contains the session's folder, so that sessions in different folders of a
+repository name a file alike.
 """
 
 from functools import lru_cache
+from itertools import count
 
 from recollect.model import Event, Kind
 from recollect.observe.file_changes import FileChange, file_changes
 from recollect.observe.paths import join_path, project_path
-from recollect.project import repository_folder
-from recollect.store import EventRow, Writer
-from recollect.store.sqlite.file_changes import FILES_RECORDED, StoredCall
+from recollect.project import checkout_folder
+from recollect.store import Writer
+from recollect.store.sqlite.file_changes import CallChanges, StoredCall, StoredResponse
 
-CHUNK = 2_000  # events of an earlier version whose files are recorded in one transaction
+SESSIONS = 50  # of an earlier version whose files are recorded in one transaction: a second of work at most
 
 
 class FileRecorder:
-    """Records the files of one session."""
+    """Records the files of one session. `folder` is its working folder."""
 
     def __init__(self, archive: Writer, session: int, folder: str | None) -> None:
         self._archive = archive
@@ -24,38 +26,83 @@ class FileRecorder:
         self._folder = folder
 
     def add(self, first: int, events: list[Event]) -> None:
-        """Record the files of new events, whose keys begin with `first`. A response may answer a call that is stored."""
+        """Record the files of new events at the end of the session, whose keys begin with `first`.
+
+        Responses may answer stored calls.
+        """
         responses = {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and not event.duplicate}
+        operations: dict[str, str] = {}
+        changes: list[CallChanges] = []
         for key, event in enumerate(events, first):
             if event.kind is Kind.TOOL_CALL and not event.duplicate:
-                response = responses.pop(event.seq, None)
-                failed = response is not None and (response.failed or bool(response.exit_code))
-                call = StoredCall(key, event.at, event.tool, event.arguments)
-                self._record(call, None if response is None else response.text, failed=failed, is_new=True)
+                call = StoredCall(key, event.seq, event.at, event.tool, event.arguments)
+                changes.append((call, self._changes(call, _response(responses.pop(event.seq, None)), operations)))
+        self._archive.put_file_changes(self._session, changes)
         for seq, response in responses.items():
             stored = None if seq is None else self._archive.stored_call(self._session, seq)
             if stored is not None:
-                failed = response.failed or bool(response.exit_code)
-                self._record(stored, response.text, failed=failed, is_new=False)
+                self._answer(stored, _response(response))
 
-    def add_stored(self, event: EventRow) -> None:
-        """Record the files of a stored tool call. Its response, if any, is stored too."""
-        response = self._archive.stored_response(self._session, event.turn, event.seq)
-        call = StoredCall(event.key, event.at, event.tool, event.arguments())
-        failed = response is not None and response.failed
-        self._record(call, None if response is None else response.text, failed=failed, is_new=False)
+    def add_all(self) -> None:
+        """Record the files of all stored calls again."""
+        operations: dict[str, str] = {}
+        responses = self._archive.response_keys(self._session)
+        changes: list[CallChanges] = []
+        for call in self._archive.stored_calls(self._session):
+            response = self._archive.response_of_key(responses[call.seq]) if call.seq in responses else None
+            changes.append((call, self._changes(call, response, operations, has_all=True)))
+        self._archive.replace_file_changes(self._session, changes)
 
-    def _record(self, call: StoredCall, response: str | None, *, failed: bool, is_new: bool) -> None:
-        def is_known(path: str) -> bool:
-            return self._archive.knows_path(self._session, in_project(path, self._folder), call.key)
+    def _answer(self, call: StoredCall, response: StoredResponse | None) -> None:
+        """Record what a stored call did according to its response, and what later calls did to the same files."""
+        before, changes = self._archive.changes_of_call(call.key), self._changes(call, response)
+        differing = {change.path for change in before ^ {*changes}}
+        if not differing:
+            return
+        self._archive.replace_call_changes(self._session, call, changes)
+        if later_calls := self._archive.later_calls(self._session, call.seq, differing):
+            responses = self._archive.response_keys(self._session)
+            for later in later_calls:
+                answered = self._archive.response_of_key(responses[later.seq]) if later.seq in responses else None
+                self._archive.replace_call_changes(self._session, later, self._changes(later, answered))
 
-        found = file_changes(call.tool, call.arguments, self._folder, response, failed=failed, known=is_known)
-        changes = [FileChange(in_project(one.path, self._folder), one.operation, one.added, one.removed) for one in found]
-        self._archive.put_file_changes(self._session, call, changes, is_new=is_new)
+    def _changes(
+        self,
+        call: StoredCall,
+        response: StoredResponse | None,
+        operations: dict[str, str] | None = None,
+        *,
+        has_all: bool = False,
+    ) -> list[FileChange]:
+        """The files of a call. `operations` has the last operation on each file by earlier calls; all, or only new ones."""
+        earlier = {} if operations is None else operations
+
+        def exists(path: str) -> bool:
+            path = in_checkout(path, self._folder)
+            operation = earlier.get(path)
+            if operation is None and not has_all:
+                operation = self._archive.last_operation(self._session, path, call.seq)
+            return operation not in {None, "deleted"}
+
+        found = file_changes(
+            call.tool,
+            call.arguments,
+            self._folder,
+            None if response is None else response.text,
+            failed=response is not None and response.failed,
+            known=exists,
+        )
+        changes = [FileChange(in_checkout(one.path, self._folder), one.operation, one.added, one.removed) for one in found]
+        earlier.update((change.path, change.operation) for change in changes)
+        return changes
 
 
-def in_project(path: str, folder: str | None) -> str:
-    """A path relative to the project's root, if it is inside; `path` is relative to the session's folder, or absolute."""
+def _response(event: Event | None) -> StoredResponse | None:
+    return None if event is None else StoredResponse(event.text, event.failed or bool(event.exit_code))
+
+
+def in_checkout(path: str, folder: str | None) -> str:
+    """A path relative to the root of the checkout, if it is inside. `path` is relative to the folder, or absolute."""
     root = _root(folder) if folder else None
     if root is None:
         return path
@@ -64,19 +111,18 @@ def in_project(path: str, folder: str | None) -> str:
 
 @lru_cache(maxsize=1_024)
 def _root(folder: str) -> str | None:
-    """The root of the repository above a folder; None if the folder is the root, or there is no repository."""
-    root = repository_folder(folder)
+    """The root of the checkout above a folder; None if the folder is the root, or there is no repository."""
+    root = checkout_folder(folder)
     return str(root) if root is not None and folder.startswith(f"{root}/") else None
 
 
-def record_pending_files(archive: Writer) -> None:
-    """Record the files of an archive of an earlier version. A stopped process goes on where it was."""
-    if not archive.pending_count():
-        return
-    for calls in archive.pending_calls(CHUNK):
+def record_pending_files(archive: Writer, parts: int | None = None) -> None:
+    """Record the files of sessions of an earlier version: all, or a number of parts. It continues where it was stopped."""
+    for _ in count() if parts is None else range(parts):
+        sessions = archive.sessions_without_files(SESSIONS)
+        if not sessions:
+            return
         with archive.transaction():
-            for call, folder in calls:
-                FileRecorder(archive, call.session, folder).add_stored(call)
-            archive.put_meta(FILES_RECORDED, str(calls[-1][0].key))
-    with archive.transaction():
-        archive.finish_pending()
+            for session, folder in sessions:
+                FileRecorder(archive, session, folder).add_all()
+            archive.files_are_recorded(sessions[-1][0])

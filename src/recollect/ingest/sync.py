@@ -93,12 +93,12 @@ class Ingester:
 
     def sync(self, paths: Iterable[Path] | None = None, on_progress: OnProgress | None = None) -> SyncReport:
         """Read new entries of all logs, or of the logs at `paths`."""
+        record_pending_files(self.archive)
         if paths is not None:
             report = SyncReport()
             return self._sync(
                 self._recognised(logs_at_paths(paths, self.sources, self.settings), report), on_progress, report
             )
-        record_pending_files(self.archive)
         self.sync_live()
         self._forget_excluded()
         projects = self._projects()
@@ -328,6 +328,7 @@ def publish(realm: Path, settings: Settings) -> int:
         realm, msgspec.structs.replace(settings, sources=()), (), {}
     ) as ingester:  # without sources it reads no logs
         ingester.sync_live()
+        record_pending_files(ingester.archive, parts=1)  # a caller waits; a realm of live sessions may never be synced
         return int(ingester.archive.meta(PUBLISHED) or 0)
 
 

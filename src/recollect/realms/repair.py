@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recollect.errors import StoreFault
 from recollect.ingest import Ingester
+from recollect.ingest.file_changes import record_pending_files
 from recollect.realms.realm import Realm
 from recollect.sources import all_sources
 from recollect.store import NewerSchema, OutOfDate, archive_path
@@ -25,6 +26,7 @@ def repair(realm: Realm) -> list[str]:
         with _ingester(realm) as ingester:
             ingester.sync()
             rescued = salvage(damaged, ingester.archive)
+            record_pending_files(ingester.archive)
         report.append(f"The damaged archive was set aside as {damaged} and all logs were read again.")
         report.append(f"{rescued} sessions whose logs are gone were rescued from it.")
     with _ingester(realm) as ingester:

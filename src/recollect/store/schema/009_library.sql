@@ -77,6 +77,6 @@ SELECT session, at / 900000, coalesce(model, 0), 0, count(*),
  WHERE usage IS NOT NULL AND flags & 8 = 0
  GROUP BY session, at / 900000, coalesce(model, 0);
 
--- The events up to this key may have changed files that are not in `file_change` yet. The next sync adds them.
+-- The files of the sessions up to this key are not in `file_change` yet. The next sync records them.
 INSERT INTO meta
-SELECT 'files_pending', seq FROM sqlite_sequence WHERE name = 'event' AND seq > 0;
+SELECT 'files_pending', max(key) FROM session HAVING max(key) > 0;

@@ -26,7 +26,11 @@ def salvage(damaged: Path, archive: Writer) -> int:
     try:
         known = {session for (session,) in db.execute("SELECT id FROM main.session WHERE event_count > 0")}
         missing = [key for key, session in _sessions(db) if session not in known]
-        return sum(_copy(db, archive, key) for key in missing)
+        copied = [new for key in missing if (new := _copy(db, archive, key)) is not None]
+        if copied:
+            with archive.transaction():
+                archive.files_are_missing(copied[0], copied[-1])
+        return len(copied)
     finally:
         with suppress(sqlite3.DatabaseError):
             db.execute("DETACH old")
@@ -40,8 +44,8 @@ def _sessions(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
     return sessions
 
 
-def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> bool:
-    """Copy one session, completely or not at all."""
+def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> int | None:
+    """Copy one session, completely or not at all. Returns its new key."""
     session, turn, event = COLUMNS["session"], COLUMNS["turn"], COLUMNS["event"]
     try:
         with archive.transaction():
@@ -57,6 +61,6 @@ def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> bool:
                        (SELECT key FROM main.word WHERE text = (SELECT text FROM old.word WHERE key = found.model))
                   FROM old.event AS found WHERE session = {key} ORDER BY seq""")
             archive.tally_again(new)
-        return True
+        return int(new)
     except StoreFault:
-        return False
+        return None

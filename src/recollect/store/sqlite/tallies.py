@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from recollect.model import Usage
-from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, FAILED, EventCells
+from recollect.store.sqlite.file_changes import FileChanges
 
 QUARTER_MS = 900_000  # the difference between two time zones is a multiple of a quarter of an hour
 EVENT_MARKS = ", ".join("?" * len(EventCells._fields))
@@ -18,7 +18,7 @@ COUNTED = """
       FROM event WHERE {where} GROUP BY 1, 2, 3, 4"""
 
 
-class Tallies(SqliteDatabase):
+class Tallies(FileChanges):
     """The part of the writer that inserts and deletes events, and keeps the tallies equal to them."""
 
     def insert_events(self, rows: list[EventCells]) -> None:
@@ -41,7 +41,7 @@ class Tallies(SqliteDatabase):
         self._add_counts((*key, -events, -failures) for *key, events, failures in counts)
         spent = self.db.execute(f"SELECT {CELLS} FROM event WHERE ({where}) AND usage IS NOT NULL", values)
         self._add_usage(map(EventCells._make, spent.fetchall()), sign=-1)
-        self.db.execute(f"DELETE FROM file_change WHERE event IN (SELECT key FROM event WHERE {where})", values)
+        self.delete_file_changes(where, values)
         self.db.execute(f"DELETE FROM event WHERE {where}", values)
 
     def _add_counts(self, counts: Iterable[tuple[int, ...]]) -> None:

@@ -23,7 +23,6 @@ from recollect.store.sqlite.event_cells import (
     turn_row,
     usage_json,
 )
-from recollect.store.sqlite.file_changes import FileChanges
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
 from recollect.store.sqlite.rewritten import RewrittenSessions
@@ -31,7 +30,7 @@ from recollect.store.sqlite.rewritten import RewrittenSessions
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
-class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileChanges, WorkingFolders):
+class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, WorkingFolders):
     """The archive opened for writing. Hold the realm's write lock to open it."""
 
     def __init__(self, path: Path) -> None:
@@ -129,6 +128,13 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, FileCh
         """The log that a session was last read from, and its number of events."""
         row: tuple[str, int] | None = self.db.execute(
             "SELECT path, event_count FROM session WHERE id = ?", (session,)
+        ).fetchone()
+        return row
+
+    def key_and_folder(self, session: bytes) -> tuple[int, str | None] | None:
+        """The key and the working folder of a stored session."""
+        row: tuple[int, str | None] | None = self.db.execute(
+            "SELECT key, cwd FROM session WHERE id = ?", (session,)
         ).fetchone()
         return row
 
