@@ -44,6 +44,19 @@ def ask(
     deliver(reply, as_json=as_json, show=show, typed_id=typed_id)
 
 
+def library_answer(realm: LiveRealm, name: str, arguments: dict[str, Any], *, as_json: bool = False) -> dict[str, Any]:
+    """The answer of `library/NAME` with its envelope: data, page, warnings.
+
+    An error is printed, and the program ends with its code. With `as_json` the deadlines of programs hold.
+    """
+    context = RequestContext.now(has_deadline=as_json)
+    reply = OPERATIONS[f"library_{name}"].run(realm, arguments, context)
+    if reply.is_error:
+        deliver(reply, as_json=as_json, show=lambda answer: None)
+    answer: dict[str, Any] = msgspec.json.decode(reply.text)
+    return answer
+
+
 def realm_for(operation: str, arguments: dict[str, Any], options: dict[str, Any]) -> LiveRealm:
     """The realm that the options choose. It is only created for an operation that can begin in an empty realm."""
     is_read = not OPERATIONS[operation].writes or arguments.get("action") == "get"  # `config get`

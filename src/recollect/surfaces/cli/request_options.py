@@ -1,6 +1,6 @@
 """Command line options derived from typed requests: their types, limits and help texts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, get_origin
 
@@ -27,27 +27,34 @@ def request_options(
         @wraps(function)
         def collect(*args: Any, **values: Any) -> Any:
             options = {name: values.pop(name) for name in flags}
-            return function(*args, arguments=_arguments(options), **values)
+            return function(*args, arguments=used_arguments(options), **values)
 
         command: Callable[..., Any] = collect
         for name, spelling in reversed(list(flags.items())):
-            command = _option(declared[name], spelling, (help or {}).get(name))(command)
+            command = derived_option(declared[name], spelling.split(), (help or {}).get(name))(command)
         return command
 
     return decorate
 
 
-def _option(argument: Argument, spelling: str, text: str | None) -> Callable[[Any], Any]:
+def derived_option(
+    argument: Argument,
+    flags: Iterable[str],
+    text: str | None = None,
+    option_class: type[click.Option] = click.Option,
+    placeholder: str | None = None,
+) -> Callable[[Any], Any]:
+    """The option for an argument, with the type, limits and choices that the request declares."""
     kind = argument.bare_type
-    settings: dict[str, Any] = {"help": argument.fill_in(text) if text else argument.description}
-    if kind is bool:
-        settings["is_flag"] = True
+    settings: dict[str, Any] = {"help": argument.fill_in(text or argument.meta.description or "").replace("`", "")}
+    if _without_none(kind) is bool:
+        settings |= {"is_flag": True, "default": None}
     elif kind is int:
-        settings["type"] = int
+        settings |= {"type": int, "metavar": placeholder}
     else:
-        is_list = get_origin(_without_none(kind)) is list
-        settings |= {"type": TEXT, "multiple": is_list, "metavar": _metavar(argument, is_list=is_list)}
-    return click.option(*spelling.split(), argument.name, **settings)
+        is_list = get_origin(_without_none(kind)) in (list, tuple)
+        settings |= {"type": TEXT, "multiple": is_list, "metavar": placeholder or _metavar(argument, is_list=is_list)}
+    return click.option(*flags, argument.name, cls=option_class, **settings)
 
 
 def _without_none(kind: Any) -> Any:
@@ -61,7 +68,7 @@ def _metavar(argument: Argument, *, is_list: bool) -> str:
     return (word.removesuffix("s") if is_list else word).upper()
 
 
-def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+def used_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the options that were used."""
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
-    return {name: value for name, value in values.items() if value is not None and value is not False and value != []}
+    return {name: value for name, value in values.items() if value is not None and value != []}
