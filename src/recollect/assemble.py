@@ -82,6 +82,7 @@ class State(Struct, kw_only=True):
     model: str | None = None
     parent: str | None = None
     parent_call: str | None = None
+    is_fork: bool = False  # of its parent, not a sub-agent
     calls: dict[str, OpenCall] = {}
     web: bool = False
     own: bool = False
@@ -119,7 +120,9 @@ def merge_metadata(state: State, metadata: SessionMetadata) -> None:
     title = label(metadata.title or "", MAX_TITLE)
     if title and not is_placeholder(title) and metadata.title_rank >= state.title_rank:
         state.title, state.title_rank = title, metadata.title_rank
-    state.parent = metadata.parent or state.parent
+    if metadata.parent:
+        state.is_fork = metadata.is_fork and (state.is_fork or state.parent is None)
+        state.parent = metadata.parent
     state.parent_call = metadata.parent_call or state.parent_call
     state.cwd = state.cwd or metadata.cwd
     state.branch = metadata.branch or state.branch
@@ -134,6 +137,7 @@ def current_metadata(state: State) -> SessionMetadata:
         title_rank=state.title_rank,
         parent=state.parent,
         parent_call=state.parent_call,
+        is_fork=state.is_fork,
         cwd=state.cwd,
         branch=state.branch,
         model=state.model,

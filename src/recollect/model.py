@@ -159,6 +159,7 @@ class SessionMetadata(Struct, kw_only=True):
     leaf: str | None = None  # if set, the title belongs to the session that has the record with this key
     parent: str | None = None
     parent_call: str | None = None
+    is_fork: bool = False  # it continues its parent or was forked from it; otherwise it is a sub-agent
     cwd: str | None = None
     branch: str | None = None
     model: str | None = None

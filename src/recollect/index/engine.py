@@ -4,6 +4,7 @@ An index is never repaired. An index that cannot be opened, or was built from an
 """
 
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -14,12 +15,13 @@ from pathlib import Path
 
 import tantivy
 from msgspec import Struct
-from tantivy import FieldType, Query
+from tantivy import DocAddress, FieldType, Query
 
 from recollect.disk import index_fault, is_disk_full
 from recollect.errors import StoreFault
 
 ARCHIVE_ID = "archive-identity"  # a file in the index's folder: the identity of the archive that the index was built from
+INDEXING_THREADS = min(4, os.cpu_count() or 1)  # if a caller waits; each thread writes segments of its own
 IDLE_S = 10.0  # seconds without a query after which an index is closed; opening it again takes some milliseconds
 DELETE_BATCH = 1_000  # documents in one delete query
 COMMITTED = "meta.json"  # tantivy's file that every commit replaces
@@ -105,15 +107,22 @@ class EngineWriter:
     """
 
     def __init__(
-        self, layout: IndexLayout, realm: Path, archive: str, before_create: Callable[[], None] = lambda: None
+        self,
+        layout: IndexLayout,
+        realm: Path,
+        archive: str,
+        before_create: Callable[[], None] = lambda: None,
+        threads: int = 1,
     ) -> None:
+        """`threads` index documents, and each writes segments of its own."""
         self.layout = layout
+        self._threads = threads
         self.folder = layout.folder(realm)
         try:
             with engine_panics_as_errors():
                 self.index = layout.open(realm, archive)
                 self._delete_uncommitted()
-                self.writer = self.index.writer(layout.heap, 1)
+                self.writer = self.index.writer(layout.heap, threads)
                 self.is_new = False
         except IndexUnusable as reason:
             if self.folder.exists() and is_disk_full(realm):
@@ -124,7 +133,7 @@ class EngineWriter:
     def _create(self, realm: Path, archive: str) -> None:
         try:
             self.index = self.layout.create(realm, archive)
-            self.writer = self.index.writer(self.layout.heap, 1)
+            self.writer = self.index.writer(self.layout.heap, self._threads)
         except (ValueError, OSError) as reason:
             raise self.fault(reason) from reason
         self.is_new = True
@@ -147,6 +156,26 @@ class EngineWriter:
         self.writer.delete_documents_by_query(
             Query.range_query(self.layout.schema, "key", FieldType.Unsigned, lower_bound=key, include_lower=False)
         )
+
+    def keys_beside_deleted(self) -> list[int]:
+        """The keys of all documents in segments with deleted documents, whose words these segments still have."""
+        self.index.reload()
+        searcher = self.index.searcher()
+        segments = json.loads((self.folder / COMMITTED).read_bytes())["segments"]
+        addresses = [
+            DocAddress(place, document)
+            for place, segment in enumerate(segments)
+            if segment.get("deletes")
+            for document in range(segment["max_doc"])
+        ]
+        return sorted({int(key) for key in searcher.fast_field_values("key", addresses) if key is not None})
+
+    def delete_old_files(self) -> None:
+        """Delete the files of segments that were replaced."""
+        try:
+            self.writer.garbage_collect_files()
+        except (ValueError, OSError) as reason:
+            raise self.fault(reason) from reason
 
     def commit(self) -> None:
         try:

@@ -93,8 +93,8 @@ def read_indexed_up_to(realm: Path, archive: str) -> int:
 class NgramWriter(EngineWriter):
     """Adds events, under the realm's lock for distilling."""
 
-    def __init__(self, realm: Path, archive: str) -> None:
-        super().__init__(NGRAMS, realm, archive)
+    def __init__(self, realm: Path, archive: str, threads: int = 1) -> None:
+        super().__init__(NGRAMS, realm, archive, threads=threads)
         self.indexed_up_to = read_indexed_up_to(realm, archive)
         if not self.is_new:
             self.remove_above(self.indexed_up_to)

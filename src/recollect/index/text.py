@@ -66,8 +66,10 @@ TEXT = IndexLayout("text", VERSION, SCHEMA, "words", text_analyzer, HEAP)
 class TextWriter(EngineWriter):
     """Adds and removes events, under the realm's write lock."""
 
-    def __init__(self, realm: Path, archive: str, before_create: Callable[[], None] = lambda: None) -> None:
-        super().__init__(TEXT, realm, archive, before_create)
+    def __init__(
+        self, realm: Path, archive: str, before_create: Callable[[], None] = lambda: None, threads: int = 1
+    ) -> None:
+        super().__init__(TEXT, realm, archive, before_create, threads)
 
     def add(self, documents: Iterable[TextDocument]) -> None:
         try:

@@ -148,6 +148,10 @@ class VectorWriter:
         """Delete all rows except those with these keys. Returns the number of deleted rows."""
         return self._delete(np.nonzero(~np.isin(self._mapped("key"), list(keys)))[0]) if self.head.rows else 0
 
+    def delete_sessions(self, sessions: Sequence[int]) -> int:
+        """Delete the rows of these sessions. Returns the number of deleted rows."""
+        return self._delete(np.nonzero(np.isin(self._mapped("session"), list(sessions)))[0]) if self.head.rows else 0
+
     def _delete(self, rows: npt.NDArray[np.intp]) -> int:
         kind = self._mapped("kind", "r+")
         rows = rows[kind[rows] != DELETED]

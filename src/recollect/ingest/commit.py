@@ -5,6 +5,7 @@ from recollect.ingest.admit import Admission
 from recollect.ingest.dedupe import Deduplicator, SessionRecords, States
 from recollect.ingest.discover import Log
 from recollect.ingest.file_changes import FileRecorder
+from recollect.ingest.forgotten import ForgottenRecords
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import SyncReport
 from recollect.ingest.rewritten import ReadAgain, RewrittenLog
@@ -43,6 +44,7 @@ class SessionUpdater:
         self.path = path_text(log.path)
         self.states: States = {}
         self.rewritten = RewrittenLog(archive, log.source.name, self.path)
+        self.forgotten = ForgottenRecords(archive, log.source.name)
         self._admission = Admission(archive, settings, log)
         self._deduplicator = Deduplicator(archive, log, self.rewritten)
 
@@ -70,7 +72,7 @@ class SessionUpdater:
 
     def _admit(self, entries: list[Entry], report: SyncReport) -> list[Entry]:
         """The entries without secrets and with their ids. Raises `Excluded` if they must not be stored."""
-        entries = list(separate_context(entries))
+        entries = self.forgotten.remove(list(separate_context(entries)))
         for session, counts in self._admission.admit(entries):
             redactions = self._state(session).redactions
             for rule, count in counts.items():
@@ -208,7 +210,8 @@ class SessionUpdater:
         """The session in its current state; None while it has no turn."""
         identity = session_id(self.source.name, state.native_id)
         if state.parent:
-            self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
+            parent = session_id(self.source.name, state.parent)
+            self.archive.put_link(identity, parent, state.parent_call, is_fork=state.is_fork)
         if state.turn is None:
             return None
         for metadata in self.archive.metadata_from_other_logs(identity, other_than=self.path):

@@ -1,10 +1,10 @@
 """Keeps the text index up to date with the archive, even after a crash or a deletion of the index."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.index.engine import COMMITTED
+from recollect.index.engine import COMMITTED, INDEXING_THREADS
 from recollect.index.place import Place
 from recollect.index.text import TEXT, TextDocument, TextWriter
 from recollect.label import call_text
@@ -12,6 +12,7 @@ from recollect.model import KIND_CODE, OWN_TRAFFIC_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_path
 
 COMMIT_EVERY = 250_000  # documents: a crash in a first sync loses at most this much indexing
+CHUNK = 2_000  # events that are read at once
 LARGE = 1 << 20  # characters: larger texts are freed before the index copies them
 COMMIT_CHARACTERS = 64 << 20  # of text that may wait in memory for the index
 
@@ -98,6 +99,26 @@ class Indexer:
         self._writer.commit()
         self.archive.put_watermark(key, removed)
         self._pending = self._characters = 0
+
+    def rewrite_segments_with_deletions(self, on_step: Callable[[int, int], None]) -> None:
+        """Write each segment that has deleted documents again, because it still has their words.
+
+        `on_step(done, total)` is called while it is written. Readers see the old segments until all are written.
+        """
+        self.commit(force=True)
+        self.close()
+        writer = TextWriter(self.realm, self.archive.identity(), self._reset_watermark, INDEXING_THREADS)
+        try:
+            keys = writer.keys_beside_deleted()
+            writer.remove("key", keys)
+            with Reader(archive_path(self.realm)) as reader:
+                for done, rows in enumerate(reader.events_to_index_again(keys, len(SEARCHABLE), CHUNK)):
+                    on_step(done * CHUNK, len(keys))
+                    writer.add(_stored_document(event, source, project) for event, source, project, _ in rows if event.body)
+            writer.commit()
+            writer.delete_old_files()
+        finally:
+            writer.close()
 
     def rebuild(self) -> None:
         """Delete the index and build it again from the archive."""

@@ -105,6 +105,8 @@ class LogReader:
     def _start(self) -> bool:
         """Prepare to read from the first byte. Returns False if another copy of this log was read further."""
         session = session_id(self.source.name, self.source_state.session)
+        if self.archive.is_forgotten(session):
+            return self._starts_beside_forgotten()
         other = self.archive.cursor_of_session(session, other_than=self.path)
         if other is not None and not self._takes_over(other):
             self.archive.drop_problems(self.path)  # this log may have been read before the other one
@@ -112,6 +114,26 @@ class LogReader:
             return False
         self._reset()
         return True
+
+    def _starts_beside_forgotten(self) -> bool:
+        """Whether to read the log of a forgotten session, because the archive has another session that it holds."""
+        others = self.archive.sessions_at(self.path)
+        unrelated = self._unrelated_name()
+        if session_id(self.source.name, unrelated) in others:
+            self.source_state.session = unrelated
+        if others:
+            self._reset()
+            return True
+        self._hide_cursor()
+        return False
+
+    def _hide_cursor(self) -> None:
+        """Note that the log was read, without its path, because it only has forgotten records."""
+        stamp = self.log.stamp
+        self.archive.drop_problems(self.path)
+        cursor = Cursor(path=self.path, source=self.source.name)
+        cursor.size, cursor.mtime_ns, cursor.inode = stamp.size, stamp.mtime_ns, stamp.inode
+        self.archive.put_hidden_cursor(cursor)
 
     def _reset(self) -> None:
         """Forget everything that this sync has read of the log."""
@@ -146,8 +168,12 @@ class LogReader:
                     return False
                 self.archive.drop_cursor(other.path)
             case Relation.UNRELATED:
-                self.source_state.session += f"~{self.log.path.stem}"
+                self.source_state.session = self._unrelated_name()
         return True
+
+    def _unrelated_name(self) -> str:
+        """The native id of a session whose log names it like the session of another, unrelated log."""
+        return f"{self.source_state.session}~{self.log.path.stem}"
 
     # ---- the read loop
 
@@ -223,7 +249,11 @@ class LogReader:
         size_and_date = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
         with self.archive.undo_on(*STORE_ERRORS):
             events = self.updater.append(entries, self.source_state.session, report)
-            self._store_cursor(self.cursor, *size_and_date)
+            if self.updater.forgotten.has_removed and not self.archive.has_content_of(self.path):
+                if finished:
+                    self._hide_cursor()  # until the log has a record that is not forgotten
+            else:
+                self._store_cursor(self.cursor, *size_and_date)
         return events
 
     def _remove_excluded(self, reason: Excluded) -> None:

@@ -81,6 +81,8 @@ class SnapshotReader:
 
     def _is_known(self, session: str, mark: str) -> bool:
         """Whether a session has not changed since it was last read."""
+        if session != UNNAMED and self.archive.is_forgotten(session_id(self.source.name, session)):
+            return True
         known = self.known.get(session)
         if known is None or known.mark != mark or session == UNNAMED:
             return False
@@ -133,6 +135,7 @@ class SnapshotReader:
 
     def _store_cursor(self, sessions: dict[str, SessionSnapshot], stamp: Stamp, *, bytes_read: int = 0) -> None:
         tally = sum((Counter(session.tally) for session in sessions.values()), Counter[str]())
+        put_cursor = self.archive.put_hidden_cursor if self._is_all_forgotten(sessions) else self.archive.put_cursor
         cursor = Cursor(
             path=self.path,
             source=self.source.name,
@@ -144,4 +147,8 @@ class SnapshotReader:
             state=msgspec.msgpack.encode(SnapshotState(sessions=sessions)),
             tally=dict(tally),
         )
-        self.archive.put_cursor(cursor)
+        put_cursor(cursor)
+
+    def _is_all_forgotten(self, sessions: dict[str, SessionSnapshot]) -> bool:
+        """Whether the log has no session except forgotten ones."""
+        return self.archive.has_tombstones and not sessions and not self.archive.has_content_of(self.path)

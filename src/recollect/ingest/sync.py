@@ -41,6 +41,7 @@ from recollect.store import Writer, archive_path, file_identity
 from recollect.store.live import Live, live_path
 from recollect.store.lock import exclusive
 from recollect.store.reserve import create_reserve, release_reserve
+from recollect.store.sqlite.tombstones import hidden_path
 from recollect.store.sqlite.writer import PUBLISHED
 
 EXCLUSIONS_S = 300  # seconds between two checks of all sessions for new exclusions: there may be thousands
@@ -164,7 +165,7 @@ class Ingester:
         self.indexer.open()
         with BatchTransaction(self.archive, self.indexer) as transaction:
             rows = live.changed_after(published if published < newest else 0)  # a higher number: the database was replaced
-            for row in rows:
+            for row in (row for row in rows if not self.archive.is_forgotten(row.id)):
                 LiveReader(self.archive, self.indexer, self.settings, live, row).read(transaction, report)
         self.indexer.commit(force=True)
         self._mark_duplicates({native_id for row in rows for native_id in row.native_ids})
@@ -239,7 +240,8 @@ class Ingester:
                 report.unreadable.append(f"{path_text(item.path)}: {item.reason}")
                 continue
             report.files += 1
-            if has_changed(known.get(path_text(item.path)), item.stamp):
+            path = path_text(item.path)
+            if has_changed(known.get(path) or known.get(hidden_path(path)), item.stamp):
                 logs.append(item)
         return logs
 

@@ -65,6 +65,7 @@ def read(path: Path, thread: Thread) -> Iterable[Entry]:
         title=thread.title,
         title_rank=TitleRank.GENERATED,
         parent=_parent(thread.relationships),
+        is_fork=True,
         cwd=_folder(tree.get("uri")),
         branch=as_text(repository.get("ref")).removeprefix("refs/heads/") or None,
     )

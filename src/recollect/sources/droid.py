@@ -169,6 +169,7 @@ def _metadata(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
         title_rank=TitleRank.GENERATED if session_title else TitleRank.SUMMARY,
         parent=as_text(row.calling_session_id) or as_text(row.parent) or None,
         parent_call=as_text(row.calling_tool_use_id) or None,
+        is_fork=not as_text(row.calling_session_id),
         cwd=row.cwd if isinstance(row.cwd, str) else None,
         model=settings.model,
     )

@@ -144,7 +144,7 @@ def read(line: Line, state: QwenState) -> Iterable[Entry]:
     entries: list[Entry] = list(reader(builder, row)) if reader else [builder.unknown(line.raw.decode("utf-8", "replace"))]
     state.uuid, state.event_count = row.uuid, builder.count
     if state.parent is not None:
-        entries.append(SessionMetadata(session=state.session, parent=state.parent))
+        entries.append(SessionMetadata(session=state.session, parent=state.parent, is_fork=state.copies_from is not None))
         state.parent = None
     return entries or [Ignored(f"empty {row.type}")]
 

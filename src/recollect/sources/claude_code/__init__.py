@@ -134,7 +134,7 @@ def _user(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     others = [block for block in blocks if block.type not in RESULT_BLOCKS]
     for text, kind, fields in _user_texts(row, others, answering=bool(place)):
         if not state.prompted and (continued := _continued(text)) and continued != state.session:
-            yield SessionMetadata(session=session, parent=continued)
+            yield SessionMetadata(session=session, parent=continued, is_fork=True)
         yield record(row, line, session, place, kind, text, **fields)
         place += 1
 

@@ -180,14 +180,20 @@ def _session_meta(value: Envelope, line: Line, state: CodexState) -> list[Entry]
 def _session_metadata(meta: shapes.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
     state.cwd = meta.cwd
     state.born_at = state.born_at or parse_iso_time(meta.timestamp) or at(value)
-    parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
+    spawned_by = meta.parent_thread_id or _spawned_by(meta.source)
+    parent = spawned_by or meta.forked_from_id
     return SessionMetadata(
         session=state.session,
         parent=parent if parent != state.thread else None,
+        is_fork=spawned_by is None and not _is_sub_agent(meta.source),
         cwd=meta.cwd,
         branch=meta.git.branch if meta.git else None,
         at=parse_iso_time(meta.timestamp) or at(value),
     )
+
+
+def _is_sub_agent(source: Any) -> bool:
+    return isinstance(source, dict) and "subagent" in source
 
 
 def _spawned_by(source: Any) -> str | None:

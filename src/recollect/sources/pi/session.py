@@ -140,6 +140,7 @@ def _header(row: Row, state: PiState) -> Iterator[Entry]:
         branch=_branch(row.git),
         model=row.model_id,
         parent=state.parent,
+        is_fork=not state.sub_agent,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.store.sqlite.database import SqliteDatabase
+from recollect.store.sqlite.tombstones import Tombstones, hidden_path
 
 
 class Cursor(Struct, kw_only=True):
@@ -24,7 +24,7 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Cursors(SqliteDatabase):
+class Cursors(Tombstones):
     """The part of the writer that stores how far each log was read."""
 
     def cursors(self) -> dict[str, tuple[int, int, int]]:
@@ -54,6 +54,8 @@ class Cursors(SqliteDatabase):
         return Cursor(**dict(zip(names, fields, strict=True)), tally=msgspec.json.decode(tally))
 
     def put_cursor(self, cursor: Cursor) -> None:
+        if self.has_tombstones:
+            self.drop_cursor(hidden_path(cursor.path))
         self.db.execute(
             "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -73,3 +75,27 @@ class Cursors(SqliteDatabase):
 
     def drop_cursor(self, path: str) -> None:
         self.db.execute("DELETE FROM cursor WHERE path = ?", (path,))
+
+    # ---- logs in which everything is forgotten
+
+    def put_hidden_cursor(self, cursor: Cursor) -> None:
+        """Note that a log has nothing but forgotten sessions, without its path. Only its size and date are stored."""
+        self.drop_cursor(cursor.path)
+        tally = {"noise: forgotten log": 1}
+        self.put_cursor(
+            Cursor(
+                path=hidden_path(cursor.path),
+                source=cursor.source,
+                size=cursor.size,
+                mtime_ns=cursor.mtime_ns,
+                inode=cursor.inode,
+                offset=cursor.size,
+                tally=tally,
+            )
+        )
+
+    def hide_cursor(self, path: str) -> None:
+        """Remove the path of a forgotten log from its cursor."""
+        cursor = self.cursor(path)
+        if cursor is not None:
+            self.put_hidden_cursor(cursor)

@@ -1,6 +1,6 @@
 """Queries of an archive. Readers never wait for the writer, and see only what it committed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,10 @@ from recollect.store.sqlite.rows import (
     turn_of,
 )
 from recollect.store.sqlite.session_queries import SessionQueries
+
+INDEXED = f"""
+    SELECT {EVENT}, session.source, session.project, session.started_at
+      FROM {EVENT_FROM} JOIN session ON session.key = event.session"""  # what the indexes need of an event
 
 
 class Reader(SessionQueries, LibraryQueries, LibraryEvents, Inventory):
@@ -147,17 +151,20 @@ class Reader(SessionQueries, LibraryQueries, LibraryEvents, Inventory):
         """
         while True:
             rows = self._rows(
-                f"""
-                SELECT {EVENT}, session.source, session.project, session.started_at
-                  FROM {EVENT_FROM} JOIN session ON session.key = event.session
-                 WHERE event.key > ? AND event.kind < ?
-                 ORDER BY event.key LIMIT ?""",
-                (key, kinds, chunk),
+                f"{INDEXED} WHERE event.key > ? AND event.kind < ? ORDER BY event.key LIMIT ?", (key, kinds, chunk)
             )
             if not rows:
                 return
             yield [(event_of(row[:-3]), *row[-3:]) for row in rows]
             key = rows[-1][0]
+
+    def events_to_index_again(
+        self, keys: Sequence[int], kinds: int, chunk: int = 2_000
+    ) -> Iterator[list[tuple[EventRow, str, str | None, int]]]:
+        """The events with these keys, of kinds below `kinds`, like `events_to_index`."""
+        for start in range(0, len(keys), chunk):
+            rows = self._rows_in(f"{INDEXED} WHERE event.kind < {kinds} AND event.key IN", keys[start : start + chunk])
+            yield [(event_of(row[:-3]), *row[-3:]) for row in rows]
 
     def events_above(self, key: int, kinds: tuple[int, ...], chunk: int) -> Iterator[list[EventRow]]:
         """Events of these kinds above a key, in chunks by key."""

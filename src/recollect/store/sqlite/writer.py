@@ -9,9 +9,10 @@ import msgspec
 
 from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata, Turn, path_text
 from recollect.store.sqlite.body import decode_body, encode_body
-from recollect.store.sqlite.cursors import Cursor, Cursors
+from recollect.store.sqlite.cursors import Cursor
 from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
+from recollect.store.sqlite.erase import ErasedSessions
 from recollect.store.sqlite.event_cells import (
     CELLS,
     DUPLICATE,
@@ -24,17 +25,17 @@ from recollect.store.sqlite.event_cells import (
     usage_json,
 )
 from recollect.store.sqlite.folders import WorkingFolders
-from recollect.store.sqlite.overlapping_logs import OverlappingLogs
 from recollect.store.sqlite.rewritten import RewrittenSessions
 
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
-class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, WorkingFolders):
+class Writer(RewrittenSessions, DuplicateTurns, ErasedSessions, WorkingFolders):
     """The archive opened for writing. Hold the realm's write lock to open it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, writable=True)
+        self.load_tombstones()
         self.load_caches()
 
     def load_caches(self) -> None:
@@ -282,12 +283,13 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, Cursors, Workin
         row = self.db.execute("SELECT title FROM session WHERE id = ? AND title <> ''", (session,)).fetchone()
         return row[0] if row else None
 
-    def put_link(self, child: bytes, parent: bytes, call: str | None) -> None:
+    def put_link(self, child: bytes, parent: bytes, call: str | None, *, is_fork: bool = False) -> None:
         self.db.execute(
             """
-            INSERT INTO link VALUES (?, ?, ?)
-            ON CONFLICT (child) DO UPDATE SET call = coalesce(excluded.call, call)""",
-            (child, parent, call),
+            INSERT INTO link (child, parent, call, is_fork) VALUES (?, ?, ?, ?)
+            ON CONFLICT (child) DO UPDATE SET
+                call = coalesce(excluded.call, call), is_fork = min(excluded.is_fork, is_fork)""",
+            (child, parent, call, is_fork),
         )
 
     def put_event_title(self, event: bytes, title: str, rank: int) -> None:
