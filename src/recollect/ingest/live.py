@@ -73,7 +73,7 @@ class LiveReader:
         title = None
         if self.row.continues is not None:
             continued = bytes.fromhex(self.row.continues)
-            self.archive.put_link(self.row.id, continued, None)
+            self.archive.put_link(self.row.id, continued, None, is_fork=True)
             title = self.archive.session_title(continued)
         is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by an earlier message
         while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
