@@ -125,18 +125,18 @@ class Library:
     def __init__(self, person: Person, **settings: Any) -> None:
         self.realm = LiveRealm(Settings(home=person.state, **settings))
 
-    def ask(self, name: str, **arguments: Any) -> Any:
-        """The answer of `library/NAME` with its envelope, also if it is an error."""
-        reply = OPERATIONS[f"library_{name}"].run(self.realm, arguments, RequestContext.now())
+    def ask(self, operation: str, /, **arguments: Any) -> Any:
+        """The answer of an operation with its envelope, also if it is an error."""
+        reply = OPERATIONS[f"library_{operation}"].run(self.realm, arguments, RequestContext.now())
         return json.loads(reply.text)
 
-    def data(self, name: str, **arguments: Any) -> Any:
-        answer = self.ask(name, **arguments)
+    def data(self, operation: str, /, **arguments: Any) -> Any:
+        answer = self.ask(operation, **arguments)
         assert "data" in answer, answer
         return answer["data"]
 
-    def refusal(self, name: str, **arguments: Any) -> Any:
-        answer = self.ask(name, **arguments)
+    def refusal(self, operation: str, /, **arguments: Any) -> Any:
+        answer = self.ask(operation, **arguments)
         assert "error" in answer, answer
         return answer["error"]
 

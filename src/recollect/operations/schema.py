@@ -162,7 +162,7 @@ def arguments_of(request: type[Request]) -> Mapping[str, Argument]:
         bare, meta = _split(field.type)
         default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
         limits = _limits(meta)
-        checked = Annotated[bare, limits] if limits is not None else bare
+        checked = Annotated[_without_null(bare), limits] if limits is not None else bare  # null means absent
         name = field.encode_name
         arguments[name] = Argument(name, checked, bare, meta, default, request, field.name)
     return arguments
@@ -192,6 +192,13 @@ def _split(annotation: Any) -> tuple[Any, Meta]:
         bare, *annotations = get_args(annotation)
         return bare, next((meta for meta in annotations if isinstance(meta, Meta)), Meta())
     return annotation, Meta()
+
+
+def _without_null(kind: Any) -> Any:
+    """A type without null, if one type remains."""
+    parts = [part for part in get_args(kind) if part is not types.NoneType]
+    is_optional = get_origin(kind) in (Union, types.UnionType) and len(parts) == 1
+    return parts[0] if is_optional else kind
 
 
 def _limits(meta: Meta) -> Meta | None:
