@@ -72,14 +72,18 @@ class ProgramScan:
     """The running programs of all agents, read again when they are older than a second."""
 
     def __init__(self) -> None:
-        self._at = 0.0
+        self._at = -STALE_S
         self._programs: list[Program] = []
 
     def programs(self) -> list[Program]:
         if time.monotonic() - self._at > STALE_S:
-            self._programs = list(_running())
-            self._at = time.monotonic()
+            self.refresh()
         return self._programs
+
+    def refresh(self) -> None:
+        """Scan all processes now."""
+        self._programs = list(_running())
+        self._at = time.monotonic()
 
     def resuming(self, source: str, native_id: str) -> list[Program]:
         """The programs of an agent that have the id of a session among their arguments."""
