@@ -158,16 +158,16 @@ def read_turn(events: Sequence[Event], cwd: str | None) -> ObservedTurn:
 
 def _set_request(turn: ObservedTurn) -> None:
     """Set the request: the first prompt that asks for something. Commands to the program itself do not count."""
-    requests = [(event, _request_text(event.text)) for event in turn.prompts[:MAX_PROMPTS]]
+    requests = [(event, request_text(event.text)) for event in turn.prompts[:MAX_PROMPTS]]
     for event, request in sorted(requests, key=lambda pair: pair[1].startswith("/")):
         if request and not is_trivial(request):
             turn.prompt, turn.request, turn.request_prose = event, request, parse_prose(request)
             return
-    turn.prompt = next((event for event in turn.prompts if _request_text(event.text)), None)
-    turn.request = _request_text(turn.prompt.text) if turn.prompt else ""
+    turn.prompt = next((event for event in turn.prompts if request_text(event.text)), None)
+    turn.request = request_text(turn.prompt.text) if turn.prompt else ""
 
 
-def _request_text(text: str) -> str:
+def request_text(text: str) -> str:
     """The text of a prompt without injected notes; empty for a command to the program itself."""
     text = text.strip()
     if text.startswith("/") and (command := SLASH_COMMAND.match(text[:MAX_SLASH_COMMAND])):
