@@ -49,20 +49,20 @@ def test_a_label_that_nobody_could_type_again_is_refused(library: Library, name:
 
 def test_notes_are_on_sessions_and_events(library: Library) -> None:
     anchor = library.session(ANCHOR)["id"]
-    library.data("write_note", id=anchor, text="Ask the captain.")
+    library.data("write_note", id=anchor, note="Ask the captain.")
     event = library.data("events", id=anchor)["events"][0]
-    library.data("write_event_note", id=event["id"], text="Here it began.")
+    library.data("write_event_note", id=event["id"], note="Here it began.")
     assert library.session(ANCHOR)["note"] == "Ask the captain."
     assert library.data("events", id=anchor)["events"][0]["note"] == "Here it began."
-    library.data("write_note", id=anchor, text="")
+    library.data("write_note", id=anchor, note="")
     assert library.session(ANCHOR)["note"] is None
-    assert library.refusal("write_event_note", id=anchor, text="x")["code"] == "invalid_request"
-    assert library.refusal("write_event_note", id="event:" + "0" * 32, text="x")["code"] == "not_found"
+    assert library.refusal("write_event_note", id=anchor, note="x")["code"] == "invalid_request"
+    assert library.refusal("write_event_note", id="event:" + "0" * 32, note="x")["code"] == "not_found"
 
 
 def test_secrets_in_labels_and_notes_are_replaced(library: Library) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    library.data("write_note", id="last", text=f"token {secret}")
+    library.data("write_note", id="last", note=f"token {secret}")
     note = library.data("session", id="last")["session"]["note"]
     assert secret not in note and note.startswith("token ")
 

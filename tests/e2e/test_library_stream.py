@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,5 +53,5 @@ def test_a_reader_that_comes_back_hears_what_it_missed(person: Person) -> None:
 
 def position_of(lines: Iterator[bytes]) -> str:
     """The id of the first event."""
-    line: Any = next(line for line in lines if line.startswith(b"id: "))
+    line = next(line for line in lines if line.startswith(b"id: "))
     return line.decode().removeprefix("id: ").strip()

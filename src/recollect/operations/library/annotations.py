@@ -37,7 +37,7 @@ def list_labels(realm: LiveRealm, request: ListLabels, context: RequestContext) 
 
 
 def write_note(realm: LiveRealm, request: WriteNote, context: RequestContext) -> LibraryAnswer:
-    text = realm.redact(request.text)
+    text = realm.redact(request.note)
     with open_library(realm, context) as library:
         session = library.find(request.id)
         with realm.open_memory(writable=True) as memory, memory.transaction():
@@ -46,7 +46,7 @@ def write_note(realm: LiveRealm, request: WriteNote, context: RequestContext) ->
 
 
 def write_event_note(realm: LiveRealm, request: WriteEventNote, context: RequestContext) -> LibraryAnswer:
-    text = realm.redact(request.text)
+    text = realm.redact(request.note)
     identity = parse_id(request.id, "id")
     if identity.noun is not Noun.EVENT:
         raise BadRequest(f"{request.id!r} is not an event: its id begins with event:", field="id")

@@ -7,22 +7,28 @@ from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
+from recollect.operations.library.pages import read_position, write_position
 from recollect.operations.library.requests import ListEvents
 from recollect.operations.library.views import event_views
 from recollect.store import EventRow, SessionRow
 
+NAME = "library_events"
+
 
 def list_events(realm: LiveRealm, request: ListEvents, context: RequestContext) -> LibraryAnswer:
+    fingerprint = {"id": request.id, "type": request.types()}
+    position = read_position(NAME, fingerprint, request.cursor)
+    first = request.first if position is None else position[0]
     with open_library(realm, context) as library:
         session = library.find(request.id)
-        kinds = kind_codes(request.type)
-        rows = library.reader.event_window(session.key, request.first, request.limit + 1, kinds)
+        kinds = kind_codes(request.types())
+        rows = library.reader.event_window(session.key, first, request.limit + 1, kinds)
         total = library.reader.count_events(session.key, kinds)
         views = full_events(library, session, rows[: request.limit])
-        following = rows[request.limit].seq if len(rows) > request.limit else None
-        data = {"session": session_ref(session.id), "events": views}
-        next_place = None if following is None else str(following)
-        return LibraryAnswer(data, PageEnd(next_place, total), library.warnings())
+        warnings = library.warnings()
+    following = [rows[request.limit].seq] if len(rows) > request.limit else None
+    data = {"session": session_ref(session.id), "events": views}
+    return LibraryAnswer(data, PageEnd(write_position(NAME, fingerprint, following), total), warnings)
 
 
 def full_events(library: Library, session: SessionRow, rows: list[EventRow]) -> list[LibraryEvent]:

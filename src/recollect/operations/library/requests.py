@@ -44,6 +44,11 @@ def _filter(description: str) -> Meta:
     return Meta(description=description, extra={"parse": _values}, extra_json_schema={"items": {"type": "string"}})
 
 
+def _alias(name: str) -> Meta:
+    """Another name of a filter, which schemas omit."""
+    return Meta(description=f"Another name of `{name}`.", extra={"parse": _values, "is_hidden": True})
+
+
 Filter = tuple[str, ...]
 _ID = Meta(
     min_length=1,
@@ -147,8 +152,14 @@ class ListEvents(LibraryRequest):
     first: Annotated[int, Meta(ge=0, description="The sequence number of the first event, from 0. Default {default}.")] = (
         field(default=0, name="from")
     )
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many, {ge} to {le}. Default {default}.")] = 50
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 50
     type: Annotated[Filter, _filter("Only events of this type.")] = ()
+    kinds: Annotated[Filter, _alias("type")] = ()
+    cursor: Annotated[str | None, _CURSOR] = None
+
+    def types(self) -> Filter:
+        """The types by either name."""
+        return (*self.type, *self.kinds)
 
 
 class SearchLibrary(PagedRequest):
@@ -206,7 +217,7 @@ class GetFileHistory(LibraryRequest):
 class ListActivity(PagedRequest):
     """Sessions as intervals of a time range, oldest first. Default: the last 7 days."""
 
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many, {ge} to {le}. Default {default}.")] = 200
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 200
 
 
 class GetNow(FilteredRequest):
@@ -295,11 +306,11 @@ class WriteNote(LibraryRequest):
     """Write a note on a session. An empty text removes it."""
 
     id: Annotated[str, _ID]
-    text: Annotated[str, _NOTE]
+    note: Annotated[str, _NOTE]
 
 
 class WriteEventNote(LibraryRequest):
     """Write a note on an event. An empty text removes it."""
 
     id: Annotated[str, Meta(min_length=1, max_length=64, description="An event: `event:…`.")]
-    text: Annotated[str, _NOTE]
+    note: Annotated[str, _NOTE]
