@@ -25,7 +25,7 @@ def find_session(reader: Reader, text: str) -> SessionRow:
         if not newest:
             raise NotFound("There is no session yet. `recollect sync` reads your agents' logs.")
         return newest[0]
-    found = _exact(reader, text) or _beginning(reader, text)
+    found = _exact(reader, text) or sessions_beginning_with(reader, text)
     if len(found) > 1:
         matches = [session_ref(session) for session in found]
         raise AmbiguousId(f"{text!r} is the beginning of {len(found)} ids; type more of it.", matches=matches)
@@ -43,7 +43,7 @@ def _exact(reader: Reader, text: str) -> list[bytes]:
     return reader.sessions_of_native_id(text)
 
 
-def _beginning(reader: Reader, text: str) -> list[bytes]:
+def sessions_beginning_with(reader: Reader, text: str) -> list[bytes]:
     """The sessions whose ids begin with this. A session counts before its own sub-agents, whose ids begin with its id."""
     digits = _digits(text)
     if len(digits if digits is not None else text) < MIN_PREFIX:

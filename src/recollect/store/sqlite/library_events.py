@@ -54,6 +54,11 @@ class LibraryEvents(SqliteDatabase):
         )
         return event_of(rows[0]) if rows else None
 
+    def events_between_ids(self, first: bytes, last: bytes, limit: int) -> list[bytes]:
+        """The first ids of events between two ids."""
+        rows = self._rows("SELECT id FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, limit))
+        return [event for (event,) in rows]
+
     def times_of(self, session: int, sequences: Iterable[int]) -> dict[int, int]:
         """The times of events of a session, by their sequence numbers."""
         wanted = sorted(sequences)
