@@ -309,7 +309,7 @@ class LibraryQueries(SqliteDatabase):
         rows = self._rows(
             f"""
             SELECT session_usage.session, quarter, coalesce(word.text, session.model, ''), calls,
-                   input, output, cache_read, cache_write, reasoning, cost
+                   input, output, cache_read, cache_write, reasoning, cost, cache_write_1h
               FROM session_usage
               JOIN session ON session.key = session_usage.session
               LEFT JOIN word ON word.key = session_usage.model
