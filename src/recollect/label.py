@@ -1,4 +1,4 @@
-"""Labels: a text, or a tool call, in one line.
+"""Labels: a text, a tool call, or a count, in one line.
 
 They are not in `title.py`, because its patterns take 10 ms of CPU to compile, and reading commands need no titles.
 """
@@ -24,3 +24,8 @@ def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
     for index, (name, value) in enumerate((arguments or {}).items()):
         parts += [", " if index else "", name, "=", msgspec.json.encode(value).decode()]
     return "".join([*parts, ")"])
+
+
+def plural(count: int, noun: str) -> str:
+    """A number with its noun: "1 turn", "1,024 turns"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

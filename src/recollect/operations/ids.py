@@ -48,6 +48,11 @@ def session_ref(session: bytes) -> str:
     return f"session:{session.hex()}"
 
 
+def session_key(ref: str) -> bytes:
+    """The id of a session that `session_ref` wrote."""
+    return bytes.fromhex(ref.removeprefix("session:"))
+
+
 def turn_ref(session: bytes, ordinal: int) -> str:
     return f"turn:{session.hex()}-{ordinal}"
 

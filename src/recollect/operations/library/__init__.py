@@ -10,6 +10,7 @@ from recollect.operations.library.annotations import list_labels, put_label, rem
 from recollect.operations.library.ask import ask_library
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
+from recollect.operations.library.export import export_session, export_sessions
 from recollect.operations.library.health import get_health
 from recollect.operations.library.observations import list_observations
 from recollect.operations.library.requests import (
@@ -17,6 +18,8 @@ from recollect.operations.library.requests import (
     ConfirmObservation,
     DeleteObservation,
     EditObservation,
+    ExportSession,
+    ExportSessions,
     GetHealth,
     GetLibrarySession,
     GetNow,
@@ -68,6 +71,22 @@ FAMILY = Family(
             request=ListEvents,
             handle=list_events,
             routes=(Route(rpc="library/events", http="GET /library/sessions/{id}/events"),),
+        ),
+        _read(
+            name="library_export_session",
+            title="Write a session as a document",
+            request=ExportSession,
+            handle=export_session,
+            routes=(Route(rpc="library/export", http="GET /library/sessions/{id}/export"),),
+            is_long=True,
+        ),
+        _read(
+            name="library_export_sessions",
+            title="Write the sessions of a search as a document",
+            request=ExportSessions,
+            handle=export_sessions,
+            routes=(Route(rpc="library/export/sessions", http="GET /library/export"),),
+            is_long=True,
         ),
         _read(
             name="library_search",

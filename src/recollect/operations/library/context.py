@@ -38,7 +38,7 @@ class Library(Struct, frozen=True):
     check: Callable[[], None]
 
     def costs(self) -> Costs:
-        return Costs(load_prices(self.realm.settings.prices))
+        return Costs(load_prices(getattr(self.realm.settings, "prices", None)))
 
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(
@@ -95,10 +95,10 @@ class Library(Struct, frozen=True):
 
 
 @contextmanager
-def open_library(realm: LiveRealm, context: RequestContext) -> Iterator[Library]:
+def open_library(realm: LiveRealm, context: RequestContext, deadline_ms: int = DEADLINE_MS) -> Iterator[Library]:
     """The library of a realm, interrupted at the request's deadline."""
     now = now_ms()
-    is_late = start_deadline(realm, context, DEADLINE_MS)
+    is_late = start_deadline(realm, context, deadline_ms)
     with realm.open_archive() as reader, realm.open_memory() as memory:
         reader.interrupt_when(is_late)
         yield Library(realm, reader, memory, SessionStates(realm, reader, now), now, deadline_check(is_late))

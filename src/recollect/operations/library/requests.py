@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 from msgspec import Meta, field
 
 from recollect.errors import BadRequest
+from recollect.export import FormatName
 from recollect.filters import KEYS, FilterTerm, split
 from recollect.filters.grammar import FilterQuery
 from recollect.operations.schema import Request
@@ -143,6 +144,36 @@ class GetLibrarySession(LibraryRequest):
     """One session with its turns, files, observations, related sessions and resume command."""
 
     id: Annotated[str, _ID]
+
+
+_FORMAT = Meta(description="html, markdown or jsonl. Default {default}.")
+_FULL = Meta(description="Do not shorten long texts in HTML and Markdown.")
+
+
+class ExportSession(LibraryRequest):
+    """A session as a document: one HTML file, Markdown, or JSON lines. Secrets are redacted."""
+
+    id: Annotated[str, _ID]
+    format: Annotated[FormatName, _FORMAT] = "html"
+    full: Annotated[bool, _FULL] = False
+
+
+class ExportSessions(FilteredRequest):
+    """The sessions that filters select or a search finds, as one document. Secrets are redacted."""
+
+    format: Annotated[FormatName, _FORMAT] = "html"
+    full: Annotated[bool, _FULL] = False
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many sessions, {ge} to {le}. Default {default}.")] = 50
+
+    def filters(self) -> dict[str, Any]:
+        """The filters as arguments of other requests."""
+        return {name: getattr(self, name) for name in FilteredRequest.__struct_fields__}
+
+    def written(self) -> str:
+        """The filters and words as they would be typed in a query."""
+        query = self.filter_query()
+        terms = [f"{'-' * term.is_negated}{term.key}:{term.value}" for term in query.terms]
+        return " ".join([*terms, query.text]).strip()
 
 
 class ListEvents(LibraryRequest):

@@ -5,13 +5,15 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from zstandard import frame_content_size
 
-from recollect.model import Usage
+from recollect.model import KINDS, Usage
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.library_queries import CHANGING, FILE_FROM, FileRow
 from recollect.store.sqlite.rows import EVENT, EVENT_FROM, SESSION, EventRow, SessionRow, event_of, session_of
 from recollect.store.sqlite.session_queries import LISTED
 
+FRAME_HEADER = 18  # bytes at the start of a compressed body that tell its length: no header of a frame is longer
 FIRST_TURN = "coalesce((SELECT min(ordinal) FROM turn WHERE session = ? AND last >= ?), 0)"
 
 
@@ -46,6 +48,17 @@ class LibraryEvents(SqliteDatabase):
         values = () if kinds is None else (msgspec.json.encode(kinds).decode(),)
         counted = self._one(f"SELECT sum(events) FROM session_count WHERE session = ? {condition}", (session, *values))
         return int(counted[0] or 0)
+
+    def event_sizes(self, session: int) -> list[tuple[str, int]]:
+        """The kind and the length in bytes of each event of a session, in order. No content is decompressed."""
+        rows = self._rows(
+            f"""
+            SELECT kind, CASE typeof(body) WHEN 'blob' THEN substr(body, 1, {FRAME_HEADER})
+                         ELSE length(CAST(body AS BLOB)) END
+              FROM event WHERE session = ? ORDER BY turn, seq""",
+            (session,),
+        )
+        return [(KINDS[kind], size if isinstance(size, int) else frame_content_size(size)) for kind, size in rows]
 
     def newest_event(self, session: int) -> EventRow | None:
         rows = self._rows(

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from recollect.display import escape_json, neutralise
+from recollect.label import plural
 from recollect.search import parse
 from recollect.shown_time import FIELD, day, marked
 
@@ -81,11 +82,6 @@ def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
 def time_of(item: dict[str, Any], field: str) -> str:
     """The relative time in a field of an answer's item."""
     return ago(item[field], estimated=FIELD in item)
-
-
-def plural(count: int, noun: str) -> str:
-    """A number with its noun: "1 turn", "1,024 turns"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size(count: float) -> str:

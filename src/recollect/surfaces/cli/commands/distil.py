@@ -6,9 +6,9 @@ import sys
 import click
 
 from recollect.distil import DistilProgress, distil
+from recollect.label import plural
 from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
-from recollect.surfaces.cli.render import plural
 
 NICE = 10  # lower priority than programs that a person waits for
 

@@ -11,13 +11,14 @@ import msgspec
 
 from recollect.errors import StoreBusy
 from recollect.extract import EXTRACTING, ExtractionReport, Limits, Plan, UnusableAnswer, extract, plan_extraction
+from recollect.label import plural
 from recollect.language_model import ModelDidNotAnswer, model_name, open_model
 from recollect.live import LiveRealm
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import plural, print_json, say
+from recollect.surfaces.cli.render import print_json, say
 
 MAX_LISTED = 10  # turns that are listed one by one
 

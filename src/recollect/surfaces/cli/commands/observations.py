@@ -6,6 +6,7 @@ import click
 import msgspec
 from rich.text import Text
 
+from recollect.label import plural
 from recollect.model import observation_type
 from recollect.operations.memory.observations import as_object, newest_observations, observations_by_key
 from recollect.operations.memory.requests import GetObservations
@@ -15,7 +16,7 @@ from recollect.shown_time import day
 from recollect.store.memory import ObservationRow
 from recollect.store.observation_filters import ObservationFilters
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import console, plain, plural, print_json, say
+from recollect.surfaces.cli.render import console, plain, print_json, say
 from recollect.surfaces.cli.times import since_option, until_option
 
 

@@ -10,12 +10,13 @@ import msgspec
 
 from recollect.errors import StoreBusy, StoreFault
 from recollect.ingest import SyncReport, sync
+from recollect.label import plural
 from recollect.live import LiveRealm
 from recollect.realms.background import distil_soon, sync_later
 from recollect.sources import all_sources
 from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
-from recollect.surfaces.cli.render import plural, print_json, say, size
+from recollect.surfaces.cli.render import print_json, say, size
 
 PATIENCE_S = 10.0  # seconds to wait for another writer; then that writer, or a background process, reads the new logs
 LONG_PATIENCE_S = 600.0  # the same for named files: no other process reads them
