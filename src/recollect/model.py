@@ -76,7 +76,8 @@ class TitleRank:
 class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
     """Tokens of one model call, or a sum of them. `input` excludes tokens read from or written to a cache.
 
-    `cost` is what the log recorded, in micro-dollars; 0 if it recorded none.
+    `cost` is what the log recorded, in micro-dollars; 0 if it recorded none. `cache_write_1h` is the part of `cache_write`
+    that stays in the cache for an hour, which costs more than 5 minutes.
     """
 
     input: int = 0
@@ -85,6 +86,7 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
     cache_write: int = 0
     reasoning: int = 0
     cost: int = 0
+    cache_write_1h: int = 0
 
     def total(self) -> int:
         """All input and output tokens. Reasoning tokens are part of the output."""
@@ -108,6 +110,7 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
             self.cache_write + other.cache_write,
             self.reasoning + other.reasoning,
             self.cost + other.cost,
+            self.cache_write_1h + other.cache_write_1h,
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -118,6 +121,7 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
             self.cache_write - other.cache_write,
             self.reasoning - other.reasoning,
             self.cost - other.cost,
+            self.cache_write_1h - other.cache_write_1h,
         )
 
 

@@ -74,6 +74,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Replaces every deadline. 0 means already past."""
     commands_over_mcp: bool = False
     """Let MCP clients name programs to run: the `command` of a session, or `runners` in a realm's config."""
+    prices: str | None = None
+    """A TOML file with prices of models, which extends and overrides those of Recollect."""
     search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()

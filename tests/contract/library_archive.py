@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from recollect.distil import Distiller
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.settings import Settings
+from recollect.settings import EmbeddingSettings, Settings
+from recollect.store.memory import DISTILLED
 from tests.conftest import Person
 from tests.contract.history_archive import Codex
 from tests.logs import Claude, write
@@ -117,6 +119,16 @@ def fill(person: Person) -> None:
     for log, lines in codex_sessions():
         write(person.codex_log(log.session), lines)
     person.sync()
+
+
+def distil(person: Person) -> None:
+    """Let the rules read every turn, also those that they have read. Vectors are left out."""
+    settings = person.settings(embedding=EmbeddingSettings(model="none"))
+    with Distiller(person.realm, settings, person.env) as distiller:
+        distiller.memory.mark_all_stale()
+        distiller.memory.put_meta(DISTILLED, "")
+        for _ in distiller.steps():
+            pass
 
 
 class Library:

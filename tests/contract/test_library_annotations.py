@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from recollect.distil import Distiller
-from recollect.settings import EmbeddingSettings
-from recollect.store.memory import DISTILLED, Memory
+from recollect.store.memory import Memory
 from recollect.store.memory_journal import create_journal
 from recollect.store.reviews import Review, Verdict
 from tests.conftest import Person
-from tests.contract.library_archive import ANCHOR, BEACON, CUTTER, Library, fill
+from tests.contract.library_archive import ANCHOR, BEACON, CUTTER, Library, distil, fill
 from tests.logs import Claude, write
 
 
@@ -103,19 +101,10 @@ class Observed(Library):
         ]
         write(self.person.claude_log(log.session), lines)
         self.person.sync()
-        self.distil()
+        distil(self.person)
         super().__init__(self.person)
         (observation,) = self.data("observations")["observations"]
         self.id = observation["id"]
-
-    def distil(self) -> None:
-        """Let the rules read every turn again."""
-        settings = self.person.settings(embedding=EmbeddingSettings(model="none"))
-        with Distiller(self.person.realm, settings, self.person.env) as distiller:
-            distiller.memory.mark_all_stale()
-            distiller.memory.put_meta(DISTILLED, "")
-            for _ in distiller.steps():
-                pass
 
     def titles(self, **filters: Any) -> list[str]:
         return [row["title"] for row in self.data("observations", **filters)["observations"]]
@@ -141,26 +130,26 @@ def test_an_edited_observation_says_who_changed_it_and_is_found_by_its_new_words
     assert edited["observation"]["title"] == "Use a lighthouse"
     assert (edited["observation"]["verdict"], edited["observation"]["reviewer"]) == ("edited", "sam")
     assert observed.titles(query="lighthouse glows") == ["Use a lighthouse"]
-    observed.distil()
+    distil(observed.person)
     assert observed.titles() == ["Use a lighthouse"], "the rules leave it alone"
 
 
 def test_a_retired_observation_is_kept_but_not_found_until_it_is_confirmed(observed: Observed) -> None:
     (title,) = observed.titles()
     observed.data("retire_observation", id=observed.id)
-    observed.distil()
+    distil(observed.person)
     assert observed.titles() == [] and observed.titles(query="SQLite") == []
     assert observed.titles(state=["retired"]) == [title]
     confirmed = observed.data("confirm_observation", id=observed.id, reviewer="sam")["observation"]
     assert (confirmed["title"], confirmed["verdict"]) == (title, "confirmed")
     assert observed.titles(query="SQLite") == [title] and observed.titles(state=["retired"]) == []
-    observed.distil()
+    distil(observed.person)
     assert observed.titles() == [title]
 
 
 def test_a_deleted_observation_does_not_come_back(observed: Observed) -> None:
     assert observed.data("delete_observation", id=observed.id) == {"id": observed.id, "deleted": True}
-    observed.distil()
+    distil(observed.person)
     assert observed.titles() == [] and observed.titles(state=["retired"]) == []
     assert observed.refusal("confirm_observation", id=observed.id)["code"] == "not_found"
 

@@ -1,5 +1,6 @@
 """library/events and library/search: events in full, in windows and by words."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.contract.library_archive import (
     NAMES,
     SHARED_WORD,
     Library,
+    distil,
     fill,
     name_of,
 )
@@ -170,9 +172,11 @@ def test_an_answer_names_its_sources_and_keeps_to_the_filters(library: Library) 
     assert library.refusal("ask")["code"] == "invalid_request"
 
 
-@pytest.mark.process
-def test_health_says_what_is_indexed_and_what_could_not_be_read(library: Library) -> None:
-    health = library.data("health")
+def test_health_says_what_is_indexed_and_what_could_not_be_read(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    fill(person)
+    distil(person)
+    health = Library(person).data("health")
     assert health["status"]["sessions"] == 6
     assert {row["source"]: row["sessions"] for row in health["sources"] if row["sessions"]} == {"claude-code": 3, "codex": 3}
     assert (health["doctor"]["archive"], health["doctor"]["index"]) == ("sound", "sound")

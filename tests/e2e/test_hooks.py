@@ -522,6 +522,9 @@ def test_the_search_agent_is_the_same_for_every_host() -> None:
     assert claude["description"] == gemini["description"] == codex["description"]
     assert claude["name"] == gemini["name"] == codex["name"] == "search-conversation"
     assert claude["tools"].replace("mcp__recollect__", "mcp_recollect_").split(", ") == json.loads(gemini["tools"])
+    _, head, opencode = (AGENTS / "opencode/search-conversation.md").read_text("utf-8").split("---\n", 2)
+    assert opencode == body and f"description: {claude['description']}\n" in head
+    assert re.findall(r"recollect_(\w+): true", head) == re.findall(r"mcp__recollect__(\w+)", claude["tools"])
 
 
 def test_the_recall_command_is_the_same_for_every_host() -> None:
@@ -529,9 +532,13 @@ def test_the_recall_command_is_the_same_for_every_host() -> None:
     gemini = tomllib.loads((AGENTS / "gemini/recall.toml").read_text("utf-8"))
     assert gemini["description"] == fields["description"]
     assert gemini["prompt"].strip() == body.strip().replace("$ARGUMENTS", "{{args}}")
+    assert front_matter((AGENTS / "opencode/recall.md").read_text("utf-8")) == ({"description": fields["description"]}, body)
 
 
-@pytest.mark.parametrize("name", ["hooks.json", "codex/hooks.json", "gemini/settings.json", "cursor/hooks.json"])
+HOOK_FILES = ["hooks.json", "codex/hooks.json", "gemini/settings.json", "qwen/settings.json", "cursor/hooks.json"]
+
+
+@pytest.mark.parametrize("name", HOOK_FILES)
 def test_the_hook_files_name_only_events_that_exist(name: str) -> None:
     text = (AGENTS / name).read_text("utf-8")
     json.loads(text)

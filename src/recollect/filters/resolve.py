@@ -194,7 +194,7 @@ class _Resolution:
             branches=self._names("branch"),
             models=self._names("model"),
             modes=self._names("mode"),
-            tools=_mapped(self._names("tool"), self.vocabulary.tools.__getitem__),
+            tools=_mapped(self._names("tool"), lambda tool: self.vocabulary.tools[tool]),
             kinds=_mapped(self._names("type"), lambda kind: KIND_CODE[Kind(kind)]),
             paths=self._names("file"),
             keys=tuple(names for names in keys if names is not EVERY),

@@ -38,7 +38,7 @@ class Library(Struct, frozen=True):
     check: Callable[[], None]
 
     def costs(self) -> Costs:
-        return Costs(load_prices(getattr(self.realm.settings, "prices", None)))
+        return Costs(load_prices(self.realm.settings.prices))
 
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(

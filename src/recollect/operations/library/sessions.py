@@ -1,5 +1,6 @@
 """`library/sessions`: a page of sessions by filters, with facets on request."""
 
+from collections import Counter
 from typing import Any
 
 from recollect.library_answers import FacetValue
@@ -10,10 +11,9 @@ from recollect.operations.library.cost_order import session_costs
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
 from recollect.operations.library.pages import read_position, write_position
 from recollect.operations.library.requests import ListLibrarySessions
-from recollect.session_state import SessionState
 from recollect.store import SessionRow
 from recollect.store.sqlite.library_queries import FACETS, PageOrder, PageStart
-from recollect.store.sqlite.session_filter import Names, SessionFilter
+from recollect.store.sqlite.session_filter import SessionFilter
 
 NAME = "library_sessions"
 MAX_FACET_VALUES = 100  # more than a person reads
@@ -72,14 +72,11 @@ def _facet(library: Library, name: str, filters: SessionFilter) -> list[FacetVal
     if name in FACETS:
         counts = library.reader.facet(name, filters)[:MAX_FACET_VALUES]
         return [FacetValue(value=value, count=count) for value, count in counts]
+    keys = library.reader.filtered_keys(filters)
     if name == "state":
-        groups = {state.value: library.states.in_states([state]) for state in SessionState}
+        counted = Counter(state.value for state in library.states.by_key(keys).values())
     else:
         labelled = library.memory.labelled_sessions(library.reader.session_keys_of)
-        groups = {label: Names(tuple(keys)) for label, keys in labelled.items()}
-    values = [FacetValue(value=value, count=_count(library, filters, names)) for value, names in groups.items()]
-    return sorted((value for value in values if value.count), key=lambda value: (-value.count, value.value or ""))
-
-
-def _count(library: Library, filters: SessionFilter, names: Names) -> int:
-    return library.reader.count_sessions(filters.with_keys(names))
+        counted = Counter({label: len(set(keys).intersection(found)) for label, found in labelled.items()})
+    values = [FacetValue(value=value, count=count) for value, count in counted.items() if count]
+    return sorted(values, key=lambda value: (-value.count, value.value or ""))

@@ -23,28 +23,32 @@ class SessionStates:
         self._realm, self._reader, self._now = realm, reader, now
 
     def of(self, sessions: Sequence[SessionRow]) -> dict[int, SessionState]:
-        """The state of each session, by key."""
-        recent = [session for session in sessions if self._now - session.updated_at <= RECENT_MS]
-        complete = self._reader.complete_sessions([session.key for session in sessions])
-        states = {
-            session.key: state_of(Evidence(session.key in complete, self._now - session.updated_at)) for session in sessions
-        }
-        if recent:
-            known = self._recent_states()
-            states |= {session.key: known[session.key] for session in recent if session.key in known}
-        return states
+        """The state of each session, by key. The processes of this machine are only looked at for recent sessions."""
+        if any(self._now - session.updated_at <= RECENT_MS for session in sessions):
+            return self.by_key([session.key for session in sessions])
+        return self._older_states([session.key for session in sessions])
 
     def in_states(self, wanted: Iterable[SessionState]) -> Names:
         """The sessions in one of these states."""
         states = set(wanted)
-        keys = [key for key, state in self._recent_states().items() if state in states]
-        older = self._reader.keys_updated_before(self._now - RECENT_MS)
-        complete = self._reader.complete_sessions(older)
-        if SessionState.ENDED in states:
-            keys += complete
-        if SessionState.DIED in states:
-            keys += [key for key in older if key not in complete]
-        return Names(tuple(keys))
+        older = (
+            self._reader.keys_updated_before(self._now - RECENT_MS)
+            if states & {SessionState.ENDED, SessionState.DIED}
+            else []
+        )
+        known = {**self._recent_states(), **self._older_states(older)}
+        return Names(tuple(key for key, state in known.items() if state in states))
+
+    def by_key(self, keys: Sequence[int]) -> dict[int, SessionState]:
+        """The state of each of these sessions."""
+        recent = self._recent_states()
+        older = self._older_states([key for key in keys if key not in recent])
+        return {key: recent[key] if key in recent else older[key] for key in keys}
+
+    def _older_states(self, keys: Sequence[int]) -> dict[int, SessionState]:
+        """The states of sessions that are too old to run."""
+        complete = self._reader.complete_sessions(keys)
+        return {key: SessionState.ENDED if key in complete else SessionState.DIED for key in keys}
 
     def recent(self) -> list[tuple[SessionRow, SessionState]]:
         """All sessions that may be running, newest first."""

@@ -34,7 +34,7 @@ from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.source import Lines, Source
-from recollect.sources.formats.values import UUID, as_count, parse_iso_time
+from recollect.sources.formats.values import UUID, as_count, as_object, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, if it can be part of a file name
@@ -270,6 +270,7 @@ def _counts(usage: ApiUsage) -> Usage:
         output=as_count(usage.output_tokens),
         cache_read=as_count(usage.cache_read_input_tokens),
         cache_write=as_count(usage.cache_creation_input_tokens),
+        cache_write_1h=as_count(as_object(usage.cache_creation).get("ephemeral_1h_input_tokens")),
     )
 
 

@@ -10,6 +10,7 @@ class ApiUsage(Struct):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: Any = None  # the same by how long it is cached
 
 
 class Block(Struct):

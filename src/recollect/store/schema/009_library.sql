@@ -11,18 +11,20 @@ CREATE TABLE session_count (
 
 -- Tokens by quarter of an hour, which is the finest difference between time zones. `cost` is what the logs recorded, in
 -- micro-dollars. Calls without a recorded cost have rows of their own, whose cost is estimated when it is asked for.
+-- `cache_write_1h` is the part of `cache_write` that is cached for an hour.
 CREATE TABLE session_usage (
-    session     INTEGER NOT NULL,
-    quarter     INTEGER NOT NULL,
-    model       INTEGER NOT NULL,
-    is_recorded INTEGER NOT NULL,
-    calls       INTEGER NOT NULL,
-    input       INTEGER NOT NULL,
-    output      INTEGER NOT NULL,
-    cache_read  INTEGER NOT NULL,
-    cache_write INTEGER NOT NULL,
-    reasoning   INTEGER NOT NULL,
-    cost        INTEGER NOT NULL,
+    session        INTEGER NOT NULL,
+    quarter        INTEGER NOT NULL,
+    model          INTEGER NOT NULL,
+    is_recorded    INTEGER NOT NULL,
+    calls          INTEGER NOT NULL,
+    input          INTEGER NOT NULL,
+    output         INTEGER NOT NULL,
+    cache_read     INTEGER NOT NULL,
+    cache_write    INTEGER NOT NULL,
+    reasoning      INTEGER NOT NULL,
+    cost           INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
     PRIMARY KEY (session, quarter, model, is_recorded)
 ) WITHOUT ROWID;
 
@@ -72,7 +74,7 @@ INSERT INTO session_usage
 SELECT session, at / 900000, coalesce(model, 0), 0, count(*),
        sum(coalesce(json_extract(usage, '$[0]'), 0)), sum(coalesce(json_extract(usage, '$[1]'), 0)),
        sum(coalesce(json_extract(usage, '$[2]'), 0)), sum(coalesce(json_extract(usage, '$[3]'), 0)),
-       sum(coalesce(json_extract(usage, '$[4]'), 0)), 0
+       sum(coalesce(json_extract(usage, '$[4]'), 0)), 0, 0
   FROM event
  WHERE usage IS NOT NULL AND flags & 8 = 0
  GROUP BY session, at / 900000, coalesce(model, 0);

@@ -8,6 +8,7 @@ from msgspec.structs import astuple
 from recollect.model import Turn, Usage
 
 FAILED, OWN, ESTIMATED, DUPLICATE = 1, 2, 4, 8  # flags of an event
+EARLIER_NUMBERS = 5  # of usage: the four kinds of tokens, and reasoning
 
 
 class EventCells(NamedTuple):
@@ -58,6 +59,7 @@ def as_json(value: Any) -> str:
 
 
 def usage_json(usage: Usage) -> str:
-    """Usage as it is stored. Without a recorded cost it has five numbers, as in archives of earlier versions."""
+    """Usage as it is stored: at least five numbers, as in archives of earlier versions, and no zeros after them."""
     numbers = astuple(usage)
-    return as_json(numbers if usage.cost else numbers[:-1])
+    known = max((place for place, number in enumerate(numbers, 1) if number), default=0)
+    return as_json(numbers[: max(EARLIER_NUMBERS, known)])

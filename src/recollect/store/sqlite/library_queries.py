@@ -36,20 +36,21 @@ FACETS = {  # a facet's name: the field of the filter that it shows, and the que
     "mode": ("modes", "SELECT mode, count(*) FROM session WHERE {where} GROUP BY 1"),
     "model": (
         "models",
-        "SELECT word.text, count(DISTINCT session.key) FROM session"
-        " JOIN session_count ON session_count.session = session.key JOIN word ON word.key = session_count.model"
-        " WHERE {where} GROUP BY 1",
+        "SELECT word.text, count(*) FROM"
+        " (SELECT DISTINCT session, model FROM session_count WHERE session IN (SELECT key FROM session WHERE {where}))"
+        " JOIN word ON word.key = model GROUP BY 1",
     ),
     "tool": (
         "tools",
-        "SELECT word.text, count(DISTINCT session.key) FROM session"
-        " JOIN session_count ON session_count.session = session.key JOIN word ON word.key = session_count.tool"
-        " WHERE {where} GROUP BY 1",
+        "SELECT word.text, count(*) FROM"
+        " (SELECT DISTINCT session, tool FROM session_count WHERE session IN (SELECT key FROM session WHERE {where}))"
+        " JOIN word ON word.key = tool GROUP BY 1",
     ),
     "type": (
         "kinds",
-        "SELECT kind, count(DISTINCT session.key) FROM session"
-        " JOIN session_count ON session_count.session = session.key WHERE {where} GROUP BY 1",
+        "SELECT kind, count(*) FROM"
+        " (SELECT DISTINCT session, kind FROM session_count WHERE session IN (SELECT key FROM session WHERE {where}))"
+        " GROUP BY 1",
     ),
 }
 
@@ -308,7 +309,7 @@ class LibraryQueries(SqliteDatabase):
         rows = self._rows(
             f"""
             SELECT session_usage.session, quarter, coalesce(word.text, session.model, ''), calls,
-                   input, output, cache_read, cache_write, reasoning, cost
+                   input, output, cache_read, cache_write, reasoning, cost, cache_write_1h
               FROM session_usage
               JOIN session ON session.key = session_usage.session
               LEFT JOIN word ON word.key = session_usage.model

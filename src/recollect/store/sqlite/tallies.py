@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from recollect.model import Usage
 from recollect.store.sqlite.event_cells import CELLS, DUPLICATE, FAILED, EventCells
@@ -59,23 +60,23 @@ class Tallies(FileChanges):
 
     def _add_usage(self, rows: Iterable[EventCells], sign: int) -> None:
         """Add the tokens of events, or subtract them. Those of events that a live session also has are counted there."""
-        sums: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * 7)
+        sums: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * (1 + len(Usage.__struct_fields__)))
         for row in rows:
             if row.usage is None or row.flags & DUPLICATE:
                 continue
             usage = msgspec.json.decode(row.usage, type=Usage)
             total = sums[row.session, row.at // QUARTER_MS, row.model or 0, int(usage.cost > 0)]
-            spent = (1, usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning, usage.cost)
-            total[:] = [old + sign * new for old, new in zip(total, spent, strict=True)]
+            total[:] = [old + sign * new for old, new in zip(total, (1, *astuple(usage)), strict=True)]
         self.db.executemany(
             """
             INSERT INTO session_usage (session, quarter, model, is_recorded,
-                                       calls, input, output, cache_read, cache_write, reasoning, cost)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                       calls, input, output, cache_read, cache_write, reasoning, cost, cache_write_1h)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET
                 calls = calls + excluded.calls, input = input + excluded.input, output = output + excluded.output,
                 cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-                reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost""",
+                reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost,
+                cache_write_1h = cache_write_1h + excluded.cache_write_1h""",
             [(*key, *total) for key, total in sums.items()],
         )
         if sign < 0:

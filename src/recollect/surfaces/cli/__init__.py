@@ -23,7 +23,7 @@ GROUPS = {
     "Find and read": ("search", "open", "ask", "observations", "list", "trace", "journey"),
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
     "Run sessions": ("run", "session"),
-    "Connect agents and programs": ("mcp", "serve", "rpc", "token", "hook"),
+    "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
     "Look after the store": ("status", "sources", "doctor", "rebuild", "realm", "config"),
 }
 """Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
