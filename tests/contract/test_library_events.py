@@ -44,10 +44,12 @@ def test_an_event_has_everything_that_the_log_tells(library: Library) -> None:
     assert (content["answers"], content["duration_ms"]) == (1, 1_000)
     assert edit["diff"].splitlines()[2:] == ["@@", "-deck = 1", "+deck = 2", "+rail = 3"]
     assert bash["arguments"] == {"command": "pytest -q"}
+    assert (bash["failed"], bash["duration_ms"], edit["failed"]) == (True, 1_000, False)
     assert (failure["type"], failure["failed"]) == ("tool_response", True)
     assert answer["usage"] == {"input": 10, "output": 5, "cache_read": 100, "cache_write": 0, "reasoning": 0, "total": 115}
     assert answer["at"] == "2026-02-01T00:00:08.000Z" and answer["turn"] == 1
     assert [event["exit_code"] for event in events_of(library, ESTUARY, type=["tool_response"])] == [1]
+    assert [event["exit_code"] for event in events_of(library, ESTUARY, type=["tool_call"])] == [1]
     (patch,) = events_of(library, DINGHY, type=["tool_call"])
     assert "+new tide" in patch["diff"].splitlines()
 

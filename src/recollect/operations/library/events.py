@@ -3,6 +3,7 @@
 from recollect.filters.resolve import kind_codes
 from recollect.library_answers import LibraryEvent
 from recollect.live import LiveRealm
+from recollect.model import Kind
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
 from recollect.operations.library.context import Library, open_library
@@ -35,4 +36,5 @@ def full_events(library: Library, session: SessionRow, rows: list[EventRow]) -> 
     """Events of a session in full, with the durations of their calls and the notes on them."""
     calls = {event.answers for event in rows if event.answers is not None}
     started = library.reader.times_of(session.key, calls)
-    return event_views(rows, started, library.memory.event_notes(session.id))
+    ends = library.reader.responses_to(session.key, [event for event in rows if event.kind is Kind.TOOL_CALL])
+    return event_views(rows, started, ends, library.memory.event_notes(session.id))

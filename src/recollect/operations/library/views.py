@@ -16,6 +16,7 @@ from recollect.search import shown_text
 from recollect.session_state import SessionState
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 from recollect.store.sqlite.body import decode_body
+from recollect.store.sqlite.library_events import CallEnd
 from recollect.store.sqlite.library_queries import FileRow
 
 OUTCOME = 240  # characters of the last answer: its first sentences
@@ -76,7 +77,7 @@ def session_views(reader: Reader, sessions: Sequence[SessionRow], parts: Session
                 updated_at=timestamp(session.updated_at),
                 estimated_time=bool(session.estimated),
                 duration_s=seconds(session.updated_at - session.started_at),
-                active_s=seconds(total.active_ms),
+                active_s=seconds(min(total.active_ms, session.updated_at - session.started_at)),
                 turns=session.turn_count,
                 events=session.event_count,
                 tool_calls=total.tool_calls,
@@ -136,14 +137,21 @@ def turn_view(session: SessionRow, turn: TurnRow, prompt: str, context: int) -> 
     )
 
 
-def event_views(events: Iterable[EventRow], started: dict[int, int], notes: dict[bytes, str]) -> list[LibraryEvent]:
-    """Events in full. `started`: the time of the call that a response answers, by the sequence number of the call."""
+def event_views(
+    events: Iterable[EventRow], started: dict[int, int], ends: dict[int, CallEnd], notes: dict[bytes, str]
+) -> list[LibraryEvent]:
+    """Events in full. A tool call and its response both say how the call ended and how long it took.
+
+    `started`: the time of a call, by its sequence number. `ends`: how a call ended, by its sequence number.
+    """
     views = []
     for event in events:
         is_call = event.kind is Kind.TOOL_CALL
         arguments = event.arguments() if is_call else None
         usage = event.tokens()
-        begun = started.get(event.answers) if event.answers is not None else None
+        end = ends.get(event.seq) if is_call else None
+        begun = event.at if is_call else started.get(event.answers) if event.answers is not None else None
+        ended = event.at if not is_call else end.at if end is not None else None
         views.append(
             LibraryEvent(
                 id=event_ref(event.id),
@@ -154,9 +162,9 @@ def event_views(events: Iterable[EventRow], started: dict[int, int], notes: dict
                 text=shown_text(event),
                 tool=event.tool,
                 arguments=arguments,
-                exit_code=event.exit_code,
-                failed=event.has_failed(),
-                duration_ms=max(0, event.at - begun) if begun is not None and not event.estimated else None,
+                exit_code=end.exit_code if end is not None else event.exit_code,
+                failed=end.failed if end is not None else event.has_failed(),
+                duration_ms=_duration(begun, ended) if not event.estimated else None,
                 usage=tokens_of(usage) if usage else None,
                 diff=unified_diff(event.tool, arguments) if arguments else None,
                 answers=event.answers,
@@ -164,3 +172,7 @@ def event_views(events: Iterable[EventRow], started: dict[int, int], notes: dict
             )
         )
     return views
+
+
+def _duration(begun: int | None, ended: int | None) -> int | None:
+    return max(0, ended - begun) if begun is not None and ended is not None else None

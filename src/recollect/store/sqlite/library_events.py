@@ -7,14 +7,24 @@ import msgspec
 from msgspec import Struct
 from zstandard import frame_content_size
 
-from recollect.model import KINDS, Usage
+from recollect.model import KIND_CODE, KINDS, Kind, Usage
 from recollect.store.sqlite.database import SqliteDatabase
+from recollect.store.sqlite.event_cells import FAILED
 from recollect.store.sqlite.library_queries import CHANGING, FILE_FROM, FileRow
 from recollect.store.sqlite.rows import EVENT, EVENT_FROM, SESSION, EventRow, SessionRow, event_of, session_of
 from recollect.store.sqlite.session_queries import LISTED
 
 FRAME_HEADER = 18  # bytes at the start of a compressed body that tell its length: no header of a frame is longer
+RESPONSE = KIND_CODE[Kind.TOOL_RESPONSE]
 FIRST_TURN = "coalesce((SELECT min(ordinal) FROM turn WHERE session = ? AND last >= ?), 0)"
+
+
+class CallEnd(Struct, frozen=True):
+    """When and how a tool call ended, by its first response."""
+
+    at: int
+    exit_code: int | None
+    failed: bool
 
 
 class ChangedSession(Struct, frozen=True):
@@ -85,6 +95,27 @@ class LibraryEvents(SqliteDatabase):
             (session, session, wanted[0], session, wanted[-1], msgspec.json.encode(wanted).decode()),
         )
         return dict(rows)
+
+    def responses_to(self, session: int, calls: Iterable[EventRow]) -> dict[int, CallEnd]:
+        """The ends of tool calls, by their sequence numbers. A response is in the turn of its call, or in the next one."""
+        places = [(call.turn, call.seq) for call in calls]
+        if not places:
+            return {}
+        sequences = msgspec.json.encode([seq for _, seq in places]).decode()
+        rows = self._rows(
+            """
+            SELECT answers, at, exit_code, flags FROM event
+             WHERE session = ? AND turn BETWEEN ? AND ? AND kind = ? AND answers IN (SELECT value FROM json_each(?))
+             ORDER BY turn DESC, seq DESC""",
+            (
+                session,
+                min(places)[0],
+                max(places)[0] + 1,
+                RESPONSE,
+                msgspec.json.encode([seq for _, seq in places]).decode(),
+            ),
+        )
+        return {seq: CallEnd(at, exit_code, bool(flags & FAILED or exit_code)) for seq, at, exit_code, flags in rows}
 
     def context_tokens(self, session: int) -> dict[int, int]:
         """The tokens that the last model call of each turn read, by the turn's ordinal."""
