@@ -107,13 +107,7 @@ class LibraryEvents(SqliteDatabase):
             SELECT answers, at, exit_code, flags FROM event
              WHERE session = ? AND turn BETWEEN ? AND ? AND kind = ? AND answers IN (SELECT value FROM json_each(?))
              ORDER BY turn DESC, seq DESC""",
-            (
-                session,
-                min(places)[0],
-                max(places)[0] + 1,
-                RESPONSE,
-                msgspec.json.encode([seq for _, seq in places]).decode(),
-            ),
+            (session, min(places)[0], max(places)[0] + 1, RESPONSE, sequences),
         )
         return {seq: CallEnd(at, exit_code, bool(flags & FAILED or exit_code)) for seq, at, exit_code, flags in rows}
 
