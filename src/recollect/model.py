@@ -255,6 +255,18 @@ class Session(Struct, kw_only=True):
     estimated: bool = False  # one of its events has an estimated time
 
 
+class FileChange(Struct, frozen=True):
+    """What one tool call did to one file. The lines are None if the log cannot tell them.
+
+    The operation is read, changed, created or deleted. A rename deletes the old path and creates the new one.
+    """
+
+    path: str
+    operation: str
+    added: int | None = None
+    removed: int | None = None
+
+
 TYPES = (
     "decision", "bug-fix", "feature", "refactor", "discovery", "diagnosis", "pattern", "test", "config", "general",
 )  # fmt: skip

@@ -23,9 +23,9 @@ from recollect.model import Observation
 from recollect.operations import OPERATIONS
 from recollect.settings import read_settings
 from recollect.store import OutOfDate
-from recollect.store.journaled import memory_path
+from recollect.store.journaled import RULES, memory_path
 from recollect.store.lock import exclusive
-from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace
+from recollect.store.memory import AGENT, Memory, ObservationWords, ObservedPlace
 from recollect.surfaces import hook
 from recollect.surfaces.hook.queue import MAX_QUEUE_BYTES, QUEUE
 from tests.conftest import Person, without_coverage

@@ -10,9 +10,9 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.journaled import memory_path
+from recollect.store.journaled import RULES, memory_path
 from recollect.store.journeys import DateRange, JourneyDocument, JourneyRow, Journeys, SessionSummaryRow
-from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace
+from recollect.store.memory import AGENT, Memory, ObservationWords, ObservedPlace
 from recollect.store.memory_journal import create_journal, journal_path
 from recollect.store.observation_filters import ObservationFilters
 

@@ -7,8 +7,8 @@ repository name a file alike.
 from functools import lru_cache
 from itertools import count
 
-from recollect.model import Event, Kind
-from recollect.observe.file_changes import FileChange, file_changes
+from recollect.model import Event, FileChange, Kind
+from recollect.observe.file_changes import file_changes
 from recollect.observe.paths import join_path, project_path
 from recollect.project import checkout_folder
 from recollect.store import Writer

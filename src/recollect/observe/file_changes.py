@@ -6,11 +6,11 @@ a path with a variable, a call that failed, the lines of a file that was overwri
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from recollect.model import FileChange
 from recollect.observe.file_access import (
     CHANGED,
     CREATED,
@@ -66,19 +66,6 @@ REPORTED_PATH = re.compile(
 UNREADABLE = re.compile(r"(?:No such file or directory|cannot open|Permission denied|Is a directory|does not exist)")
 
 Known = Callable[[str], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """What one call did to one file. The lines are None if the log cannot tell them.
-
-    The operation is read, changed, created or deleted. A rename deletes the old path and creates the new one.
-    """
-
-    path: str
-    operation: str
-    added: int | None = None
-    removed: int | None = None
 
 
 def file_changes(

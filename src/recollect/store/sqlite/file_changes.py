@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import KIND_CODE, Kind
-from recollect.observe.file_changes import FileChange
+from recollect.model import KIND_CODE, FileChange, Kind
 from recollect.store.sqlite.body import decode_arguments, decode_body
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.event_cells import DUPLICATE, FAILED

@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.errors import BadRequest
 from recollect.filters.resolve import near_names, no_such
+from recollect.label import plural
 from recollect.project import repository_folder
 from recollect.settings import state_folder
 from recollect.setup import (
@@ -33,7 +34,7 @@ from recollect.setup import (
 )
 from recollect.setup.journal import BACKUPS
 from recollect.surfaces.cli.realm_options import json_option
-from recollect.surfaces.cli.render import console, plural, print_json, say, tilde
+from recollect.surfaces.cli.render import console, print_json, say, tilde
 from recollect.surfaces.cli.render_setup import (
     draw_checks,
     draw_plan,
