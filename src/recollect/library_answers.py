@@ -136,10 +136,13 @@ class LibraryHit(Struct, frozen=True, kw_only=True):
     matches: list[Match]
 
 
-class UsageRow(Struct, frozen=True, kw_only=True):
-    """Tokens and cost of one day, week, project, agent, model or session."""
+class UsageRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens and cost of one day, week, project, agent, model or session. A session's row includes its sub-agents."""
 
     key: str
+    """The day (2026-03-01), the week (2026-W10), the name, or the session's id. Empty for sessions without a project."""
+    title: str | None = None
+    """Only of a session."""
     sessions: int
     turns: int
     tokens: Tokens

@@ -23,6 +23,7 @@ from recollect.operations.library.requests import (
     GetHealth,
     GetLibrarySession,
     GetNow,
+    GetUsage,
     ListActivity,
     ListEvents,
     ListLabels,
@@ -44,6 +45,7 @@ from recollect.operations.library.reviews import (
 from recollect.operations.library.search import search_library
 from recollect.operations.library.session import get_session
 from recollect.operations.library.sessions import list_sessions
+from recollect.operations.library.usage import usage
 from recollect.operations.operation import Family, Operation, Route
 
 _read = partial(Operation, envelope=ENVELOPE, is_tool=False)
@@ -94,6 +96,13 @@ FAMILY = Family(
             request=SearchLibrary,
             handle=search_library,
             routes=(Route(rpc="library/search", http="GET /library/search"),),
+        ),
+        _read(
+            name="library_usage",
+            title="Add up tokens and cost",
+            request=GetUsage,
+            handle=usage,
+            routes=(Route(rpc="library/usage", http="GET /library/usage"),),
         ),
         _read(
             name="library_activity",

@@ -39,6 +39,11 @@ class Costs:
     def __init__(self, prices: PriceTable) -> None:
         self._prices = prices
 
+    @property
+    def problem(self) -> str:
+        """Why the owner's prices could not be used; empty if they could."""
+        return self._prices.problem
+
     def sum(self, spent: Iterable[SpentRow]) -> CostSum:
         total = CostSum()
         for row in spent:

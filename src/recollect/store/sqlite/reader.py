@@ -22,13 +22,14 @@ from recollect.store.sqlite.rows import (
     turn_of,
 )
 from recollect.store.sqlite.session_queries import SessionQueries
+from recollect.store.sqlite.usage_queries import UsageQueries
 
 INDEXED = f"""
     SELECT {EVENT}, session.source, session.project, session.started_at
       FROM {EVENT_FROM} JOIN session ON session.key = event.session"""  # what the indexes need of an event
 
 
-class Reader(SessionQueries, LibraryQueries, LibraryEvents, Inventory):
+class Reader(SessionQueries, LibraryQueries, LibraryEvents, UsageQueries, Inventory):
     """Queries of one thread. `interrupt_when` can stop a query that takes too long."""
 
     def __init__(self, path: Path, *, is_absent: bool = False) -> None:
