@@ -17,6 +17,23 @@ class Receipt:
         self.texts_shortened = 0
         self.events_left_out = 0
 
+    @classmethod
+    def of(cls, view: dict[str, Any]) -> "Receipt":
+        """The receipt that a view shows."""
+        receipt = cls()
+        for name, value in view.items():
+            setattr(receipt, name, Counter(value) if isinstance(value, dict) else value)
+        return receipt
+
+    def add(self, other: "Receipt") -> None:
+        """Count what another document has, too."""
+        self.sessions += other.sessions
+        self.events += other.events
+        self.redacted_when_stored += other.redacted_when_stored
+        self.redacted_now += other.redacted_now
+        self.texts_shortened += other.texts_shortened
+        self.events_left_out += other.events_left_out
+
     def view(self) -> dict[str, Any]:
         """The receipt for programs."""
         return {

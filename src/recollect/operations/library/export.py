@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from recollect.errors import NotFound
 from recollect.export import FORMATS, DocumentRequest, Receipt, SessionContent, write_document
 from recollect.label import plural
 from recollect.library_answers import LibraryEvent, LibrarySession, Match
@@ -44,19 +46,27 @@ def unseen(written: int, total: int) -> None:
     """Shows no progress."""
 
 
+class Target(Struct, frozen=True):
+    """Where the command line writes a document. Without one, it becomes a file of the answer."""
+
+    open: Callable[[str], AbstractContextManager[Sink]]
+    """Opens a file: given the name that the document would have."""
+    is_folder: bool = False
+    """Each session is a document of its own."""
+
+
 def export_session(
     realm: LiveRealm,
     request: ExportSession,
     context: RequestContext,
     *,
-    sink: Sink | None = None,
+    target: Target | None = None,
     progress: Progress = unseen,
 ) -> LibraryAnswer:
     with open_library(realm, context, DEADLINE_MS) as library:
         row = library.find(request.id)
         document = DocumentRequest(format=request.format, is_full=request.full)
-        name = _file_name(row) + FORMATS[request.format].ending
-        return _write(_Content(library, [row], {}), document, name, sink, progress)
+        return _answer(_Content(library, [row], {}), document, _file_name(row), target, progress)
 
 
 def export_sessions(
@@ -64,7 +74,7 @@ def export_sessions(
     request: ExportSessions,
     context: RequestContext,
     *,
-    sink: Sink | None = None,
+    target: Target | None = None,
     progress: Progress = unseen,
 ) -> LibraryAnswer:
     has_words = bool(request.filter_query().text.strip())
@@ -72,10 +82,16 @@ def export_sessions(
     with open_library(realm, context, DEADLINE_MS) as library:
         known = {session_ref(row.id): row for row in library.reader.sessions_by_ids(map(session_key, chosen)).values()}
         rows = [known[identity] for identity in chosen if identity in known]
-        title = f"Sessions: {request.written() or 'all'}"
-        document = DocumentRequest(format=request.format, title=title, is_full=request.full)
-        name = f"sessions{FORMATS[request.format].ending}"
-        answer = _write(_Content(library, rows, chosen), document, name, sink, progress)
+        if not rows:
+            raise NotFound("No session fits these filters.")
+        content = _Content(library, rows, chosen)
+        if target is not None and target.is_folder:
+            document = DocumentRequest(format=request.format, is_full=request.full)
+            answer = _one_each(content, document, target, progress)
+        else:
+            title = f"Sessions: {request.written() or 'all'}"
+            document = DocumentRequest(format=request.format, is_full=request.full, title=title)
+            answer = _answer(content, document, "sessions", target, progress)
         return replace(answer, warnings=list(dict.fromkeys([*warnings, *answer.warnings])))
 
 
@@ -121,23 +137,50 @@ def _pages(page: Callable[[int, str | None], LibraryAnswer], limit: int) -> tupl
 # ---- what is written
 
 
-def _write(
-    content: "_Content", document: DocumentRequest, name: str, sink: Sink | None, progress: Progress
+def _answer(
+    content: "_Content", document: DocumentRequest, name: str, target: Target | None, progress: Progress
 ) -> LibraryAnswer:
-    """The document: written to `sink` if there is one, else as a file."""
-    library, receipt = content.library, Receipt()
+    """One document: written to a target if there is one, else as a file."""
+    receipt = Receipt()
     pieces = content.pieces(document, receipt, progress)
+    name += FORMATS[document.format].ending
+    if target is not None:
+        with target.open(name) as write:
+            for piece in pieces:
+                write(piece)
+        return LibraryAnswer(_description(document, receipt, name), warnings=content.library.warnings())
+    body = _spooled(pieces)
+    header = msgspec.json.encode(receipt.view()).decode()
+    file = AnswerFile(FORMATS[document.format].media_type, name, body, {RECEIPT: header})
+    return LibraryAnswer(_description(document, receipt, name), warnings=content.library.warnings(), file=file)
+
+
+def _one_each(content: "_Content", document: DocumentRequest, target: Target, progress: Progress) -> LibraryAnswer:
+    """A document for each session."""
+    receipt, names = Receipt(), dict[str, None]()
+    total = sum(row.event_count for row in content.rows)
+    for row in content.rows:
+        name = _unused(_file_name(row), FORMATS[document.format].ending, names)
+        one, written = _Content(content.library, [row], content.matches), Receipt()
+        with target.open(name) as write:
+            for piece in one.pieces(document, written, lambda done, _: progress(receipt.events + done, total)):
+                write(piece)
+        receipt.add(written)
+    data = {**_description(document, receipt, ""), "files": list(names)}
+    return LibraryAnswer(data, warnings=content.library.warnings())
+
+
+def _unused(name: str, ending: str, names: dict[str, None]) -> str:
+    """A name that no other session of this folder has. It is added to the names."""
+    candidates = (f"{name}{suffix}{ending}" for suffix in ("", *(f"-{number}" for number in range(2, 10_000))))
+    unused = next(candidate for candidate in candidates if candidate not in names)
+    names[unused] = None
+    return unused
+
+
+def _description(document: DocumentRequest, receipt: Receipt, name: str) -> dict[str, Any]:
     media_type = FORMATS[document.format].media_type
-    file = None
-    if sink is None:
-        body = _spooled(pieces)
-        header = msgspec.json.encode(receipt.view()).decode()
-        file = AnswerFile(media_type, name, body, {RECEIPT: header})
-    else:
-        for piece in pieces:
-            sink(piece)
-    data = {"format": document.format, "media_type": media_type, "file_name": name, "receipt": receipt.view()}
-    return LibraryAnswer(data, warnings=library.warnings(), file=file)
+    return {"format": document.format, "media_type": media_type, "file_name": name, "receipt": receipt.view()}
 
 
 class _Content(Struct, frozen=True):
