@@ -36,6 +36,7 @@ PLAIN = (
     (re.compile(r"[\s,]+"), " "),
     (re.compile(r"\b([ap])\.m\.?(?=\s|$)"), r"\1m"),
     (re.compile(r"(?<=[a-z])\.(?=\s|$)"), ""),
+    (re.compile(r"(?<=\d)-(?=[a-z]{3})|(?<=[a-z]{3})-(?=\d)"), " "),  # 3-april-2026
     (re.compile(r"'s\b"), ""),
     (re.compile(r"\bthe last (?=(?:hour|day|week|month|quarter|year)\b(?! of| in))"), "past "),  # up to now
     (re.compile(r"\bthe\b"), " "),
