@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import count
 
 from recollect.model import Event, FileChange, Kind
-from recollect.observe.file_changes import file_changes
+from recollect.observe.file_changes import confirmed, file_changes
 from recollect.observe.paths import join_path, project_path
 from recollect.project import checkout_folder
 from recollect.store import Writer
@@ -36,12 +36,13 @@ class FileRecorder:
         for key, event in enumerate(events, first):
             if event.kind is Kind.TOOL_CALL and not event.duplicate:
                 call = StoredCall(key, event.seq, event.at, event.tool, event.arguments)
-                changes.append((call, self._changes(call, _response(responses.pop(event.seq, None)), operations)))
+                response = responses.pop(event.seq, None)
+                changes.append((call, self._changes(call, _response(response) if response else None, operations)))
         self._archive.put_file_changes(self._session, changes)
-        for seq, response in responses.items():
+        for seq, late in responses.items():
             stored = None if seq is None else self._archive.stored_call(self._session, seq)
             if stored is not None:
-                self._answer(stored, _response(response))
+                self._answer(stored, _response(late))
 
     def add_all(self) -> None:
         """Record the files of all stored calls again."""
@@ -53,9 +54,13 @@ class FileRecorder:
             changes.append((call, self._changes(call, response, operations, has_all=True)))
         self._archive.replace_file_changes(self._session, changes)
 
-    def _answer(self, call: StoredCall, response: StoredResponse | None) -> None:
+    def _answer(self, call: StoredCall, response: StoredResponse) -> None:
         """Record what a stored call did according to its response, and what later calls did to the same files."""
-        before, changes = self._archive.changes_of_call(call.key), self._changes(call, response)
+        before = self._archive.changes_of_call(call.key)
+        if call.arguments is not None:
+            changes = self._changes(call, response)
+        else:
+            changes = confirmed(call.tool, before, response.text, failed=response.failed)
         differing = {change.path for change in before ^ {*changes}}
         if not differing:
             return
@@ -97,8 +102,8 @@ class FileRecorder:
         return changes
 
 
-def _response(event: Event | None) -> StoredResponse | None:
-    return None if event is None else StoredResponse(event.text, event.failed or bool(event.exit_code))
+def _response(event: Event) -> StoredResponse:
+    return StoredResponse(event.text, event.failed or bool(event.exit_code))
 
 
 def in_checkout(path: str, folder: str | None) -> str:

@@ -124,7 +124,8 @@ def confirmed(tool: str | None, changes: Iterable[FileChange], response: str | N
     changes = list(changes)
     if failed or (response and _is_refused(tool, response)):
         return []
-    return [_judged(change, response) for change in changes if not _is_unread(change, tool, response)]
+    judged_by = response if role_of(tool) else None
+    return [_judged(change, judged_by) for change in changes if not _is_unread(change, tool, response)]
 
 
 # ---- one file

@@ -50,6 +50,11 @@ def decode_body(body: str | bytes) -> str:
     return _per_thread.decompressor.decompress(body).decode()
 
 
+def decoded_size(body: str | bytes) -> int:
+    """The bytes that a body decodes to. It is not decoded."""
+    return len(body) if isinstance(body, str) else zstandard.frame_content_size(body)
+
+
 def preview(body: str | bytes, max_length: int) -> tuple[str, bool]:
     """The first characters of a body, and whether it has more. A large body is not decompressed completely."""
     if isinstance(body, str) or len(body) <= PREVIEW_ALL:

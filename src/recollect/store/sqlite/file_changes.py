@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import KIND_CODE, FileChange, Kind
-from recollect.store.sqlite.body import decode_arguments, decode_body
+from recollect.store.sqlite.body import decode_arguments, decode_body, decoded_size
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.event_cells import DUPLICATE, FAILED
 
 FILES_PENDING = "files_pending"  # the meta row with the last session whose files are not recorded
 FILES_RECORDED = "files_recorded"  # the meta row with the last session before it whose files are recorded
+MAX_DECODED = 8 << 20  # bytes of arguments: decoding takes twice their size in memory, and no edit is as long
 CALL, RESPONSE = KIND_CODE[Kind.TOOL_CALL], KIND_CODE[Kind.TOOL_RESPONSE]
 CALL_CELLS = "event.key, event.seq, event.at, word.text, event.body"
 CALL_FROM = "event LEFT JOIN word ON word.key = event.tool"
@@ -25,7 +26,7 @@ class StoredCall(Struct, frozen=True):
     seq: int
     at: int
     tool: str | None
-    arguments: dict[str, Any] | None
+    arguments: dict[str, Any] | None  # None if they are too large to be decoded for a response
 
 
 class StoredResponse(Struct, frozen=True):
@@ -137,7 +138,10 @@ class FileChanges(SqliteDatabase):
              ORDER BY turn.ordinal LIMIT 1""",
             (session, seq, seq, CALL, DUPLICATE),
         ).fetchone()
-        return _call(row) if row else None
+        if row is None:
+            return None
+        key, _, at, tool, body = row
+        return StoredCall(key, seq, at, tool, decode_arguments(body) if decoded_size(body) <= MAX_DECODED else None)
 
     def stored_calls(self, session: int) -> Iterator[StoredCall]:
         """All tool calls of a session, in order."""
