@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recollect.operations import OPERATIONS, Operation, Route
+from recollect.operations import OPERATIONS, Operation, Route, answer_components
 
 PATH = Path(__file__).resolve().parent.parent / "sdk" / "typescript" / "src" / "operations.ts"
 HEADER = """\
@@ -20,7 +20,7 @@ export type JsonObject = { [name: string]: unknown };
 OBJECT = "JsonObject"
 KNOWN = {  # schema keywords that become types, and those that no type can express; any other keyword is an error
     *("type", "properties", "required", "items", "additionalProperties", "enum", "anyOf", "description", "default"),
-    *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
+    *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "$ref", "prefixItems"),
 }
 PRIMITIVES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 INDENT = "  "
@@ -35,6 +35,8 @@ def type_of(schema: Schema, depth: int = 0) -> str:
     """The TypeScript type for a JSON schema, on a line with this depth of indentation."""
     if unknown := schema.keys() - KNOWN:
         raise ValueError(f"cannot make a type for {', '.join(sorted(unknown))} in {schema}")
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
         return _union(type_of(option, depth) for option in schema["anyOf"])
     if "enum" in schema:
@@ -42,6 +44,8 @@ def type_of(schema: Schema, depth: int = 0) -> str:
     if isinstance(schema.get("type"), list):
         return _union(type_of({**schema, "type": kind}, depth) for kind in schema["type"])
     match schema.get("type"):
+        case "array" if "prefixItems" in schema:
+            return f"[{', '.join(type_of(item, depth) for item in schema['prefixItems'])}]"
         case "array":
             return _array(schema.get("items", {}), depth)
         case "object":
@@ -115,14 +119,10 @@ def _declaration(name: str, schema: Schema, comment: str) -> str:
     return f"{_comment(comment)}\nexport type {name} = {type_of(schema)};\n"
 
 
-def _response_schema(operation: Operation) -> Schema:
-    return operation.answer_schema or operation.output_schema or {"type": "object"}
-
-
 def _operation(operation: Operation) -> str:
     name = pascal(operation.name)
     request = _declaration(f"{name}Request", operation.input_schema, operation.description)
-    response = _declaration(f"{name}Answer", _response_schema(operation), f"The response of `{operation.name}`.")
+    response = _declaration(f"{name}Answer", operation.response_schema, f"The response of `{operation.name}`.")
     return f"{request}\n{response}"
 
 
@@ -150,8 +150,10 @@ def generate() -> str:
     routes = [(operation, route) for operation in operations for route in operation.routes if route.rpc]
     methods = {route.rpc: _pair(operation, tuple(route.implied_arguments)) for operation, route in routes}
     tools = {operation.name: _pair(operation) for operation in operations if operation.is_tool}
+    components = answer_components().items()
     parts = [
         HEADER,
+        *(_declaration(name, schema, schema.get("description", name)) for name, schema in components),
         *(_operation(operation) for operation in operations),
         _table("Methods", "JSON-RPC methods: parameters and response of each.", methods),
         "/** The name of a JSON-RPC method. */\nexport type Method = keyof Methods;\n",

@@ -164,6 +164,8 @@ class Interval(Struct, frozen=True, kw_only=True):
 
 
 class FacetValue(Struct, frozen=True, kw_only=True):
+    """A value of a property, and how many sessions have it."""
+
     value: str | None
     count: int
 

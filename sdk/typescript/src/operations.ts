@@ -3,6 +3,380 @@
 /** A JSON object with any fields. */
 export type JsonObject = { [name: string]: unknown };
 
+/** Tokens by kind. `input` excludes what was read from or written to a cache; `reasoning` is part of `output`. */
+export interface Tokens {
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+  reasoning: number;
+  total: number;
+}
+
+/** What tokens cost. It is `estimated` if any part of it is, and `unknown` if no part has a price. */
+export interface Cost {
+  usd: number | null;
+  source: "estimated" | "recorded" | "unknown";
+  /** Tokens of models without a known price, which `usd` leaves out. */
+  unpriced_tokens: number;
+}
+
+/** A session with everything that is known about it without reading its events. */
+export interface LibrarySession {
+  id: string;
+  uuid: string;
+  native_id: string;
+  title: string;
+  agent: string;
+  project: string | null;
+  folder: string | null;
+  branch: string | null;
+  models: string[];
+  mode: string;
+  started_at: string;
+  updated_at: string;
+  /** The log has no times, so these are the date of its file. */
+  estimated_time: boolean;
+  duration_s: number;
+  /** The time during which turns ran. */
+  active_s: number;
+  turns: number;
+  events: number;
+  tool_calls: number;
+  errors: number;
+  tokens: Tokens;
+  cost: Cost;
+  state: string;
+  parent: string | null;
+  children: string[];
+  files_changed: number;
+  labels: string[];
+  note: string | null;
+  /** The beginning of the last answer. */
+  outcome: string | null;
+  path: string;
+  machine: string;
+}
+
+/** A value of a property, and how many sessions have it. */
+export interface FacetValue {
+  value: string | null;
+  count: number;
+}
+
+/** Sessions, and how many sessions have each value of the requested facets. */
+export interface SessionPage {
+  sessions: LibrarySession[];
+  /** Default {}. */
+  facets?: { [name: string]: FacetValue[] };
+}
+
+/** A turn of a session. `context_tokens` is what its last model call read. */
+export interface LibraryTurn {
+  id: string;
+  number: number;
+  prompt: string;
+  started_at: string;
+  updated_at: string;
+  duration_s: number;
+  events: number;
+  tools: string[];
+  stop: string | null;
+  tokens: Tokens;
+  context_tokens: number;
+}
+
+/** A file that a tool call read, changed, created or deleted. Lines are null if the log does not tell. */
+export interface FileEntry {
+  path: string;
+  project: string | null;
+  operation: string;
+  lines_added: number | null;
+  lines_removed: number | null;
+  session: string;
+  event: string;
+  at: string;
+}
+
+/** Knowledge from a turn. */
+export interface LibraryObservation {
+  id: string;
+  type: string;
+  title: string;
+  subtitle: string;
+  narrative: string;
+  facts: string[];
+  concepts: string[];
+  files_read: string[];
+  files_modified: string[];
+  made_by: string;
+  at: string;
+  estimated_time: boolean;
+  project: string | null;
+  session: string;
+  turn: string;
+  evidence: string[];
+  /** What a person decided last: confirmed, edited or retired. */
+  verdict: string | null;
+  reviewer: string | null;
+  reviewed_at: string | null;
+}
+
+/** A session that belongs to another one. `files`: how many files both changed. */
+export interface RelatedSession {
+  session: string;
+  /** parent, sub-agent, continues, continued by, or same files. */
+  relation: string;
+  title: string;
+  agent: string;
+  updated_at: string;
+  files: number;
+}
+
+/** One session in full. */
+export interface SessionDetails {
+  session: LibrarySession;
+  turns: LibraryTurn[];
+  files: FileEntry[];
+  observations: LibraryObservation[];
+  related: RelatedSession[];
+}
+
+/** An event in full. A tool call has its arguments and, if it edits a file, the difference. */
+export interface LibraryEvent {
+  id: string;
+  sequence: number;
+  turn: number;
+  type: string;
+  at: string;
+  text: string;
+  tool: string | null;
+  arguments: JsonObject | null;
+  exit_code: number | null;
+  failed: boolean;
+  duration_ms: number | null;
+  usage: Tokens | null;
+  diff: string | null;
+  /** Of a tool response: the sequence number of its call. */
+  answers: number | null;
+  note: string | null;
+}
+
+/** Events of one session, in their order. */
+export interface EventPage {
+  session: string;
+  events: LibraryEvent[];
+}
+
+/** What a document has, and what was left out of it. */
+export interface ExportReceipt {
+  sessions: number;
+  events: number;
+  /** Secrets that were replaced before they were stored, by kind. */
+  redacted_when_stored: { [name: string]: number };
+  /** Secrets that were replaced in the document, by kind. */
+  redacted_now: { [name: string]: number };
+  texts_shortened: number;
+  events_left_out: number;
+}
+
+/** A document that was written. Over REST the response is the document, and a header has the receipt. */
+export interface ExportedDocument {
+  format: string;
+  media_type: string;
+  file_name: string;
+  receipt: ExportReceipt;
+  /** The names of the files, if each session has its own. Default []. */
+  files?: string[];
+  /** Over JSON-RPC: the document. Default null. */
+  content?: string | null;
+}
+
+/** An event that a search found. `offsets` are pairs (start, end) of characters of `text` that match. */
+export interface Match {
+  event: string;
+  turn: string;
+  sequence: number;
+  type: string;
+  at: string;
+  text: string;
+  offsets: [number, number][];
+  score: number;
+  why: { [name: string]: number } | null;
+}
+
+/** A session with its matching events, best first. */
+export interface LibraryHit {
+  session: LibrarySession;
+  matches: Match[];
+}
+
+/** Sessions with their matching events, best first. */
+export interface SearchPage {
+  hits: LibraryHit[];
+}
+
+/** Tokens and cost of one day, week, project, agent, model or session. A session's row includes its sub-agents. */
+export interface UsageRow {
+  /** The day (2026-03-01), the week (2026-W10), the name, or the session's id. Empty for sessions without a project. */
+  key: string;
+  /** Only of a session. Default null. */
+  title?: string | null;
+  sessions: number;
+  turns: number;
+  tokens: Tokens;
+  cost: Cost;
+}
+
+/** Tokens and cost of each key, and of all sessions together. */
+export interface UsagePage {
+  by: string;
+  rows: UsageRow[];
+  total: UsageRow;
+  /** Of a CSV table, over JSON-RPC: its text. Default null. */
+  content?: string | null;
+}
+
+/** The time of a session in a range. */
+export interface Interval {
+  session: string;
+  title: string;
+  agent: string;
+  project: string | null;
+  start: string;
+  end: string;
+  estimated_time: boolean;
+  turns: number;
+  state: string;
+}
+
+/** Sessions as intervals, and the range of time that they are in. */
+export interface ActivityPage {
+  intervals: Interval[];
+  since: string;
+  until: string;
+}
+
+/** A session that runs now. `doing` is its newest event in one line. */
+export interface RunningSession {
+  id: string;
+  uuid: string;
+  native_id: string;
+  title: string;
+  agent: string;
+  project: string | null;
+  folder: string | null;
+  branch: string | null;
+  models: string[];
+  mode: string;
+  started_at: string;
+  updated_at: string;
+  /** The log has no times, so these are the date of its file. */
+  estimated_time: boolean;
+  duration_s: number;
+  /** The time during which turns ran. */
+  active_s: number;
+  turns: number;
+  events: number;
+  tool_calls: number;
+  errors: number;
+  tokens: Tokens;
+  cost: Cost;
+  state: string;
+  parent: string | null;
+  children: string[];
+  files_changed: number;
+  labels: string[];
+  note: string | null;
+  /** The beginning of the last answer. */
+  outcome: string | null;
+  path: string;
+  machine: string;
+  doing: string;
+}
+
+/** Sessions that run now. */
+export interface RunningSessions {
+  sessions: RunningSession[];
+}
+
+/** Observations. */
+export interface ObservationPage {
+  observations: LibraryObservation[];
+}
+
+/** An observation after a person's decision about it. */
+export interface ReviewedObservation {
+  observation: LibraryObservation;
+}
+
+/** The observation that was deleted. */
+export interface DeletedObservation {
+  id: string;
+  deleted: boolean;
+}
+
+/** The source of a statement in an answer. */
+export interface Citation {
+  id: string;
+  date: string;
+  title: string;
+  path: string;
+  startLine: number;
+  endLine: number;
+  /** Default false. */
+  estimated_time?: boolean;
+}
+
+/** The answer to a question, with its sources. */
+export interface QuestionAnswer {
+  question: string;
+  /** In Markdown. */
+  answer: string;
+  sources: Citation[];
+  /** The length of the answer. */
+  tokens: number;
+  /** `extract` if the answer only quotes; otherwise the model that wrote it. */
+  by: string;
+}
+
+/** What `recollect status`, `recollect sources` and `recollect doctor` show. */
+export interface HealthReport {
+  status: JsonObject;
+  sources: JsonObject[];
+  doctor: JsonObject;
+}
+
+/** A label, and how many sessions have it. */
+export interface LabelCount {
+  name: string;
+  sessions: number;
+}
+
+/** All labels. */
+export interface LabelList {
+  labels: LabelCount[];
+}
+
+/** The labels of a session. */
+export interface SessionLabels {
+  session: string;
+  labels: string[];
+}
+
+/** The note on a session; null if there is none. */
+export interface SessionNote {
+  session: string;
+  note: string | null;
+}
+
+/** The note on an event; null if there is none. */
+export interface EventNote {
+  event: string;
+  session: string;
+  note: string | null;
+}
+
 /** Search the history of previous sessions: find, look up, read and recall a previous session, a past conversation, old chats, chat history, conversation history, session history, transcripts and logs of every AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By date: list_sessions. */
 export interface SearchSessionsRequest {
   /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. */
@@ -806,6 +1180,640 @@ export interface RealmPruneAnswer {
   }[];
 }
 
+/** A page of sessions, with facets on request. */
+export interface LibrarySessionsRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+  /** One of updated, started, duration, tokens, events, cost; a leading `-` sorts descending. Default -updated. Default "-updated". */
+  sort?: "updated" | "started" | "duration" | "tokens" | "events" | "cost" | "-updated" | "-started" | "-duration" | "-tokens" | "-events" | "-cost";
+  /** Also count sessions by some of agent, project, branch, mode, model, tool, type, state, label. */
+  facets?: ("agent" | "project" | "branch" | "mode" | "model" | "tool" | "type" | "state" | "label")[];
+}
+
+/** The response of `library_sessions`. */
+export interface LibrarySessionsAnswer {
+  data: SessionPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** One session with its turns, files, observations, related sessions and resume command. */
+export interface LibrarySessionRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+}
+
+/** The response of `library_session`. */
+export interface LibrarySessionAnswer {
+  data: SessionDetails;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** A window of a session's events, in full. */
+export interface LibraryEventsRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** The sequence number of the first event, from 0. Default 0. Default 0. */
+  from?: number;
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** Only events of this type. */
+  type?: string[];
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+}
+
+/** The response of `library_events`. */
+export interface LibraryEventsAnswer {
+  data: EventPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** A session as a document: one HTML file, Markdown, or JSON lines. Secrets are redacted. */
+export interface LibraryExportSessionRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** html, markdown or jsonl. Default html. Default "html". */
+  format?: "html" | "markdown" | "jsonl";
+  /** Do not shorten long texts in HTML and Markdown. Default false. */
+  full?: boolean;
+}
+
+/** The response of `library_export_session`. */
+export interface LibraryExportSessionAnswer {
+  data: ExportedDocument;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** The sessions that filters select or a search finds, as one document. Secrets are redacted. */
+export interface LibraryExportSessionsRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** html, markdown or jsonl. Default html. Default "html". */
+  format?: "html" | "markdown" | "jsonl";
+  /** Do not shorten long texts in HTML and Markdown. Default false. */
+  full?: boolean;
+  /** How many sessions, 1 to 10000. Default 50. Default 50. */
+  limit?: number;
+}
+
+/** The response of `library_export_sessions`. */
+export interface LibraryExportSessionsAnswer {
+  data: ExportedDocument;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Search events. Hits are grouped by session, best first. */
+export interface LibrarySearchRequest {
+  /** Words and filters. */
+  query: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of session. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+  /** Add the parts of its score to each match. Default false. */
+  why?: boolean;
+  /** Matches per session, 1 to 50. Default 5. Default 5. */
+  matches?: number;
+}
+
+/** The response of `library_search`. */
+export interface LibrarySearchAnswer {
+  data: SearchPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Tokens and cost, by day or another key. */
+export interface LibraryUsageRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many rows, 1 to 10000. Default 1000. Default 1000. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+  /** What to sum by. Default day. Default "day". */
+  by?: "day" | "week" | "project" | "agent" | "model" | "session";
+  /** csv: a table in plain text. Default json. Default "json". */
+  format?: "json" | "csv";
+}
+
+/** The response of `library_usage`. */
+export interface LibraryUsageAnswer {
+  data: UsagePage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Sessions as intervals of a time range, oldest first. Default: the last 7 days. */
+export interface LibraryActivityRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 200. Default 200. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+}
+
+/** The response of `library_activity`. */
+export interface LibraryActivityAnswer {
+  data: ActivityPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** The sessions that run: working, waiting for the person, or idle; with `all`, also those that ended or died today. */
+export interface LibraryNowRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** Also sessions of the last 24 hours that ended or died. Default false. */
+  all?: boolean;
+}
+
+/** The response of `library_now`. */
+export interface LibraryNowAnswer {
+  data: RunningSessions;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Observations by filters, newest first; with words, best first. */
+export interface LibraryObservationsRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only observations of this type: decision, bug-fix, …. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only observations in this state: active (default) or retired. Otherwise the state of the session. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+}
+
+/** The response of `library_observations`. */
+export interface LibraryObservationsAnswer {
+  data: ObservationPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Confirm an observation. A retired one is found again. */
+export interface LibraryConfirmObservationRequest {
+  /** An observation: `obs-…`. */
+  id: string;
+  /** Who decides. Default: the user that the program runs as. */
+  reviewer?: string;
+}
+
+/** The response of `library_confirm_observation`. */
+export interface LibraryConfirmObservationAnswer {
+  data: ReviewedObservation;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Change the words of an observation. What it said before is kept, with who changed it and when. */
+export interface LibraryEditObservationRequest {
+  /** An observation: `obs-…`. */
+  id: string;
+  /** Who decides. Default: the user that the program runs as. */
+  reviewer?: string;
+  /** Its title. */
+  title?: string;
+  /** Its type: decision, bug-fix, …. */
+  type?: string;
+  /** Its subtitle. */
+  subtitle?: string;
+  /** What happened, in sentences. */
+  narrative?: string;
+  /** Its facts, one sentence each. */
+  facts?: string[];
+}
+
+/** The response of `library_edit_observation`. */
+export interface LibraryEditObservationAnswer {
+  data: ReviewedObservation;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Retire an observation: it is no longer found, but kept, with who retired it and when. */
+export interface LibraryRetireObservationRequest {
+  /** An observation: `obs-…`. */
+  id: string;
+  /** Who decides. Default: the user that the program runs as. */
+  reviewer?: string;
+}
+
+/** The response of `library_retire_observation`. */
+export interface LibraryRetireObservationAnswer {
+  data: ReviewedObservation;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Delete an observation for good. */
+export interface LibraryDeleteObservationRequest {
+  /** An observation: `obs-…`. */
+  id: string;
+  /** Who decides. Default: the user that the program runs as. */
+  reviewer?: string;
+}
+
+/** The response of `library_delete_observation`. */
+export interface LibraryDeleteObservationAnswer {
+  data: DeletedObservation;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Answer a question from all sessions, with sources. */
+export interface LibraryAskRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** The question; `query` if this is missing. */
+  question?: string;
+}
+
+/** The response of `library_ask`. */
+export interface LibraryAskAnswer {
+  data: QuestionAnswer;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** What is indexed, which agents are read, and what could not be read. */
+export type LibraryHealthRequest = Record<string, never>;
+
+/** The response of `library_health`. */
+export interface LibraryHealthAnswer {
+  data: HealthReport;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** All labels, with the number of sessions that have each. */
+export type LibraryLabelsRequest = Record<string, never>;
+
+/** The response of `library_labels`. */
+export interface LibraryLabelsAnswer {
+  data: LabelList;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Label a session. */
+export interface LibraryPutLabelRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** A label, at most 64 characters. */
+  name: string;
+}
+
+/** The response of `library_put_label`. */
+export interface LibraryPutLabelAnswer {
+  data: SessionLabels;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Remove a label from a session. */
+export interface LibraryRemoveLabelRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** A label, at most 64 characters. */
+  name: string;
+}
+
+/** The response of `library_remove_label`. */
+export interface LibraryRemoveLabelAnswer {
+  data: SessionLabels;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Write a note on a session. An empty text removes it. */
+export interface LibraryWriteNoteRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** The note, at most 10000 characters. */
+  note: string;
+}
+
+/** The response of `library_write_note`. */
+export interface LibraryWriteNoteAnswer {
+  data: SessionNote;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Write a note on an event. An empty text removes it. */
+export interface LibraryWriteEventNoteRequest {
+  /** An event: `event:…`. */
+  id: string;
+  /** The note, at most 10000 characters. */
+  note: string;
+}
+
+/** The response of `library_write_event_note`. */
+export interface LibraryWriteEventNoteAnswer {
+  data: EventNote;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
 /** JSON-RPC methods: parameters and response of each. */
 export interface Methods {
   "journey/get_or_create": [GetOrCreateJourneyRequest, GetOrCreateJourneyAnswer];
@@ -829,6 +1837,27 @@ export interface Methods {
   "config/patch": [Omit<MeerkatConfigRequest, "action">, MeerkatConfigAnswer];
   "realm/list": [RealmListRequest, RealmListAnswer];
   "realm/get": [RealmGetRequest, RealmGetAnswer];
+  "library/sessions": [LibrarySessionsRequest, LibrarySessionsAnswer];
+  "library/session": [LibrarySessionRequest, LibrarySessionAnswer];
+  "library/events": [LibraryEventsRequest, LibraryEventsAnswer];
+  "library/export": [LibraryExportSessionRequest, LibraryExportSessionAnswer];
+  "library/export/sessions": [LibraryExportSessionsRequest, LibraryExportSessionsAnswer];
+  "library/search": [LibrarySearchRequest, LibrarySearchAnswer];
+  "library/usage": [LibraryUsageRequest, LibraryUsageAnswer];
+  "library/activity": [LibraryActivityRequest, LibraryActivityAnswer];
+  "library/now": [LibraryNowRequest, LibraryNowAnswer];
+  "library/observations": [LibraryObservationsRequest, LibraryObservationsAnswer];
+  "library/observation/confirm": [LibraryConfirmObservationRequest, LibraryConfirmObservationAnswer];
+  "library/observation/edit": [LibraryEditObservationRequest, LibraryEditObservationAnswer];
+  "library/observation/retire": [LibraryRetireObservationRequest, LibraryRetireObservationAnswer];
+  "library/observation/delete": [LibraryDeleteObservationRequest, LibraryDeleteObservationAnswer];
+  "library/ask": [LibraryAskRequest, LibraryAskAnswer];
+  "library/health": [LibraryHealthRequest, LibraryHealthAnswer];
+  "library/labels": [LibraryLabelsRequest, LibraryLabelsAnswer];
+  "library/label/put": [LibraryPutLabelRequest, LibraryPutLabelAnswer];
+  "library/label/remove": [LibraryRemoveLabelRequest, LibraryRemoveLabelAnswer];
+  "library/note": [LibraryWriteNoteRequest, LibraryWriteNoteAnswer];
+  "library/event/note": [LibraryWriteEventNoteRequest, LibraryWriteEventNoteAnswer];
 }
 
 /** The name of a JSON-RPC method. */
@@ -888,4 +1917,25 @@ export const ROUTES: Readonly<Record<Method, string>> = {
   "config/patch": "PATCH /config",
   "realm/list": "GET /realms",
   "realm/get": "GET /realms/{realm_id}",
+  "library/sessions": "GET /library/sessions",
+  "library/session": "GET /library/sessions/{id}",
+  "library/events": "GET /library/sessions/{id}/events",
+  "library/export": "GET /library/sessions/{id}/export",
+  "library/export/sessions": "GET /library/export",
+  "library/search": "GET /library/search",
+  "library/usage": "GET /library/usage",
+  "library/activity": "GET /library/activity",
+  "library/now": "GET /library/now",
+  "library/observations": "GET /library/observations",
+  "library/observation/confirm": "POST /library/observations/{id}/confirm",
+  "library/observation/edit": "PATCH /library/observations/{id}",
+  "library/observation/retire": "POST /library/observations/{id}/retire",
+  "library/observation/delete": "DELETE /library/observations/{id}",
+  "library/ask": "GET /library/ask",
+  "library/health": "GET /library/health",
+  "library/labels": "GET /library/labels",
+  "library/label/put": "PUT /library/sessions/{id}/labels/{name}",
+  "library/label/remove": "DELETE /library/sessions/{id}/labels/{name}",
+  "library/note": "PUT /library/sessions/{id}/note",
+  "library/event/note": "PUT /library/events/{id}/note",
 };

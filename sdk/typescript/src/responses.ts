@@ -77,7 +77,13 @@ const DOCUMENT: Shape<Answer<"document/get">> = {
 };
 const TOOL_RESULT: Shape<ToolResult> = { content: [{ type: "string" }] };
 
-const SHAPES: { readonly [M in Method]: Shape<Answer<M>> } = {
+/** Methods of the library. All their responses have the same frame. */
+export type LibraryMethod = Extract<Method, `library/${string}`>;
+/** All other methods: each has a shape of its own. */
+type ShapedMethod = Exclude<Method, LibraryMethod>;
+
+const FRAME: AnyShape = { data: {}, warnings: ["string"] };
+const SHAPES: { readonly [M in ShapedMethod]: Shape<Answer<M>> } = {
   "journey/get_or_create": { journey_id: "string", created_at: "string", session_count: "number", is_new: "boolean" },
   "journey/query": { journey_id: "string", sessions: [{}], total_results: "number" },
   "document/add": { document_id: "string", journey_id: "string", document_type: "string", created_at: "string" },
@@ -108,7 +114,7 @@ export async function call<M extends Method>(transport: Transport, method: M, pa
 
 /** The response to a method. Throws if a required field is missing or has another type. */
 export function checked<M extends Method>(method: M, response: unknown): Answer<M> {
-  check(method, response, SHAPES[method] as AnyShape);
+  check(method, response, Object.hasOwn(SHAPES, method) ? (SHAPES[method as ShapedMethod] as AnyShape) : FRAME);
   return response as Answer<M>;
 }
 

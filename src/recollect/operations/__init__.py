@@ -7,10 +7,12 @@ tells a model when to use it.
 from msgspec import Struct
 
 from recollect.operations import history, journeys, library, memory, sessions, trace
+from recollect.operations.answer_types import components_of
 from recollect.operations.caller import caller_of
 from recollect.operations.context import RequestContext
 from recollect.operations.operation import Family, Operation, Reply, Route
 from recollect.operations.prompts import Prompt
+from recollect.operations.schema import JsonSchema
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +24,7 @@ __all__ = [
     "RequestContext",
     "Route",
     "Toolset",
+    "answer_components",
     "caller_of",
     "toolset_of",
 ]
@@ -39,6 +42,13 @@ TOOLSETS = tuple(name for name, family in FAMILIES.items() if any(operation.is_t
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation for family in FAMILIES.values() for operation in family.operations
 }
+
+
+def answer_components() -> dict[str, JsonSchema]:
+    """The schemas that the response schemas of operations refer to, by name."""
+    return components_of(operation.answer for operation in OPERATIONS.values() if operation.answer is not None)
+
+
 OPENING = (
     "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
     "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "

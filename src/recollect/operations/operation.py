@@ -42,6 +42,7 @@ class Envelope(Struct, frozen=True):
 
     success: "Callable[[Operation, Any, RequestContext], Reply]"
     failure: "Callable[[Operation, RecollectError, Any, RequestContext], Reply]"  # with the arguments as received
+    frame: Callable[[type[Struct]], JsonSchema] | None = None  # the schema of a success, for families that declare `answer`
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -72,6 +73,8 @@ class Operation:
     routes: tuple[Route, ...] = ()
     output_schema: JsonSchema | None = None  # of the structured answer, if models get one
     answer_schema: JsonSchema | None = None  # of a successful answer, for programs; models do not get it
+    answer: type[Struct] | None = None  # the shape of a successful answer, without the frame
+    file_types: tuple[str, ...] = ()  # media types of the files that may replace the answer over REST
     failure: str = ""  # the beginning of error texts, in families whose errors name the failed action
     writes: bool = False
     repeatable: bool = True  # a second identical request changes nothing more
@@ -87,6 +90,13 @@ class Operation:
     @cached_property
     def input_schema(self) -> JsonSchema:
         return schema_of(self.request)
+
+    @cached_property
+    def response_schema(self) -> JsonSchema:
+        """The schema of a successful answer in its frame. References point to `answer_components`."""
+        if self.answer is not None and self.envelope.frame is not None:
+            return self.envelope.frame(self.answer)
+        return self.answer_schema or self.output_schema or {"type": "object"}
 
     def run(self, realm: LiveRealm, arguments: Any, context: RequestContext, **options: Any) -> Reply:
         """The reply to a request, in the family's form. Never raises: an error becomes a reply, too.

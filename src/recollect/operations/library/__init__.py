@@ -1,12 +1,33 @@
 """The library family: what people and programs ask of their history. Models do not get these operations.
 
-An operation is a row of this table. Its name without `library_` makes its method in JSON-RPC and its path in REST.
+An operation is a row of this table: its request, the shape of its answer, its function, and its names in JSON-RPC and REST.
+A new row needs `make sdk docs`; OpenAPI, both SDKs and the reference follow.
 """
 
 from functools import partial
 
+from recollect.export import FORMATS
 from recollect.operations.library.activity import get_now, list_activity
 from recollect.operations.library.annotations import list_labels, put_label, remove_label, write_event_note, write_note
+from recollect.operations.library.answers import (
+    ActivityPage,
+    DeletedObservation,
+    EventNote,
+    EventPage,
+    ExportedDocument,
+    HealthReport,
+    LabelList,
+    ObservationPage,
+    QuestionAnswer,
+    ReviewedObservation,
+    RunningSessions,
+    SearchPage,
+    SessionDetails,
+    SessionLabels,
+    SessionNote,
+    SessionPage,
+    UsagePage,
+)
 from recollect.operations.library.ask import ask_library
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
@@ -45,11 +66,12 @@ from recollect.operations.library.reviews import (
 from recollect.operations.library.search import search_library
 from recollect.operations.library.session import get_session
 from recollect.operations.library.sessions import list_sessions
-from recollect.operations.library.usage import usage
+from recollect.operations.library.usage import CSV, usage
 from recollect.operations.operation import Family, Operation, Route
 
 _read = partial(Operation, envelope=ENVELOPE, is_tool=False)
 _write = partial(Operation, envelope=ENVELOPE, is_tool=False, writes=True)
+DOCUMENT_TYPES = tuple(document.media_type for document in FORMATS.values())
 
 FAMILY = Family(
     operations=(
@@ -57,6 +79,7 @@ FAMILY = Family(
             name="library_sessions",
             title="List sessions",
             request=ListLibrarySessions,
+            answer=SessionPage,
             handle=list_sessions,
             routes=(Route(rpc="library/sessions", http="GET /library/sessions"),),
         ),
@@ -64,6 +87,7 @@ FAMILY = Family(
             name="library_session",
             title="Read a session",
             request=GetLibrarySession,
+            answer=SessionDetails,
             handle=get_session,
             routes=(Route(rpc="library/session", http="GET /library/sessions/{id}"),),
         ),
@@ -71,6 +95,7 @@ FAMILY = Family(
             name="library_events",
             title="Read the events of a session",
             request=ListEvents,
+            answer=EventPage,
             handle=list_events,
             routes=(Route(rpc="library/events", http="GET /library/sessions/{id}/events"),),
         ),
@@ -78,6 +103,8 @@ FAMILY = Family(
             name="library_export_session",
             title="Write a session as a document",
             request=ExportSession,
+            answer=ExportedDocument,
+            file_types=DOCUMENT_TYPES,
             handle=export_session,
             routes=(Route(rpc="library/export", http="GET /library/sessions/{id}/export"),),
             is_long=True,
@@ -86,6 +113,8 @@ FAMILY = Family(
             name="library_export_sessions",
             title="Write the sessions of a search as a document",
             request=ExportSessions,
+            answer=ExportedDocument,
+            file_types=DOCUMENT_TYPES,
             handle=export_sessions,
             routes=(Route(rpc="library/export/sessions", http="GET /library/export"),),
             is_long=True,
@@ -94,6 +123,7 @@ FAMILY = Family(
             name="library_search",
             title="Search events, grouped by session",
             request=SearchLibrary,
+            answer=SearchPage,
             handle=search_library,
             routes=(Route(rpc="library/search", http="GET /library/search"),),
         ),
@@ -101,6 +131,8 @@ FAMILY = Family(
             name="library_usage",
             title="Add up tokens and cost",
             request=GetUsage,
+            answer=UsagePage,
+            file_types=(CSV,),
             handle=usage,
             routes=(Route(rpc="library/usage", http="GET /library/usage"),),
         ),
@@ -108,6 +140,7 @@ FAMILY = Family(
             name="library_activity",
             title="List sessions as intervals",
             request=ListActivity,
+            answer=ActivityPage,
             handle=list_activity,
             routes=(Route(rpc="library/activity", http="GET /library/activity"),),
         ),
@@ -115,6 +148,7 @@ FAMILY = Family(
             name="library_now",
             title="List the sessions that run",
             request=GetNow,
+            answer=RunningSessions,
             handle=get_now,
             routes=(Route(rpc="library/now", http="GET /library/now"),),
         ),
@@ -122,6 +156,7 @@ FAMILY = Family(
             name="library_observations",
             title="List observations",
             request=ListLibraryObservations,
+            answer=ObservationPage,
             handle=list_observations,
             routes=(Route(rpc="library/observations", http="GET /library/observations"),),
         ),
@@ -129,6 +164,7 @@ FAMILY = Family(
             name="library_confirm_observation",
             title="Confirm an observation",
             request=ConfirmObservation,
+            answer=ReviewedObservation,
             handle=confirm_observation,
             routes=(Route(rpc="library/observation/confirm", http="POST /library/observations/{id}/confirm"),),
         ),
@@ -136,6 +172,7 @@ FAMILY = Family(
             name="library_edit_observation",
             title="Edit an observation",
             request=EditObservation,
+            answer=ReviewedObservation,
             handle=edit_observation,
             routes=(Route(rpc="library/observation/edit", http="PATCH /library/observations/{id}"),),
         ),
@@ -143,6 +180,7 @@ FAMILY = Family(
             name="library_retire_observation",
             title="Retire an observation",
             request=RetireObservation,
+            answer=ReviewedObservation,
             handle=retire_observation,
             routes=(Route(rpc="library/observation/retire", http="POST /library/observations/{id}/retire"),),
         ),
@@ -150,6 +188,7 @@ FAMILY = Family(
             name="library_delete_observation",
             title="Delete an observation",
             request=DeleteObservation,
+            answer=DeletedObservation,
             handle=delete_observation,
             routes=(Route(rpc="library/observation/delete", http="DELETE /library/observations/{id}"),),
             is_destructive=True,
@@ -159,6 +198,7 @@ FAMILY = Family(
             name="library_ask",
             title="Answer a question",
             request=AskLibrary,
+            answer=QuestionAnswer,
             handle=ask_library,
             routes=(Route(rpc="library/ask", http="GET /library/ask"),),
         ),
@@ -166,6 +206,7 @@ FAMILY = Family(
             name="library_health",
             title="Check the store",
             request=GetHealth,
+            answer=HealthReport,
             handle=get_health,
             routes=(Route(rpc="library/health", http="GET /library/health"),),
         ),
@@ -173,6 +214,7 @@ FAMILY = Family(
             name="library_labels",
             title="List labels",
             request=ListLabels,
+            answer=LabelList,
             handle=list_labels,
             routes=(Route(rpc="library/labels", http="GET /library/labels"),),
         ),
@@ -180,6 +222,7 @@ FAMILY = Family(
             name="library_put_label",
             title="Label a session",
             request=PutLabel,
+            answer=SessionLabels,
             handle=put_label,
             routes=(Route(rpc="library/label/put", http="PUT /library/sessions/{id}/labels/{name}"),),
         ),
@@ -187,6 +230,7 @@ FAMILY = Family(
             name="library_remove_label",
             title="Remove a label",
             request=RemoveLabel,
+            answer=SessionLabels,
             handle=remove_label,
             routes=(Route(rpc="library/label/remove", http="DELETE /library/sessions/{id}/labels/{name}"),),
             repeatable=False,
@@ -195,6 +239,7 @@ FAMILY = Family(
             name="library_write_note",
             title="Write a note on a session",
             request=WriteNote,
+            answer=SessionNote,
             handle=write_note,
             routes=(Route(rpc="library/note", http="PUT /library/sessions/{id}/note"),),
         ),
@@ -202,6 +247,7 @@ FAMILY = Family(
             name="library_write_event_note",
             title="Write a note on an event",
             request=WriteEventNote,
+            answer=EventNote,
             handle=write_event_note,
             routes=(Route(rpc="library/event/note", http="PUT /library/events/{id}/note"),),
         ),

@@ -8,6 +8,7 @@ from recollect.live import LiveRealm
 from recollect.model import timestamp
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
+from recollect.operations.library.answers import ActivityPage, RunningSessions
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
 from recollect.operations.library.pages import read_position, write_position
@@ -41,7 +42,7 @@ def list_activity(realm: LiveRealm, request: ListActivity, context: RequestConte
     following = None
     if len(places) > request.limit:
         following = [sessions[-1].started_at, sessions[-1].id.hex(), since]
-    data = {"intervals": intervals, "since": timestamp(since), "until": timestamp(until or library.now)}
+    data = ActivityPage(intervals=intervals, since=timestamp(since), until=timestamp(until or library.now))
     return LibraryAnswer(data, PageEnd(write_position(NAME, fingerprint, following), total), warnings)
 
 
@@ -67,7 +68,7 @@ def get_now(realm: LiveRealm, request: GetNow, context: RequestContext) -> Libra
         recent = library.states.recent()
         kept = set(library.reader.filtered_keys(filters)) if not filters.is_empty() else {row.key for row, _ in recent}
         sessions = [row for row, state in recent if row.key in kept and (request.all or state in RUNNING)]
-        return LibraryAnswer({"sessions": running_views(library, sessions)}, warnings=warnings)
+        return LibraryAnswer(RunningSessions(sessions=running_views(library, sessions)), warnings=warnings)
 
 
 def running_views(library: Library, sessions: list[SessionRow]) -> list[RunningSession]:

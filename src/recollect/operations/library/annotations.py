@@ -4,6 +4,7 @@ from recollect.errors import BadRequest, NotFound
 from recollect.live import LiveRealm
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import Noun, event_ref, parse_id, session_ref
+from recollect.operations.library.answers import EventNote, LabelCount, LabelList, SessionLabels, SessionNote
 from recollect.operations.library.context import open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.requests import ListLabels, PutLabel, RemoveLabel, WriteEventNote, WriteNote
@@ -16,7 +17,7 @@ def put_label(realm: LiveRealm, request: PutLabel, context: RequestContext) -> L
         with realm.open_memory(writable=True) as memory, memory.transaction():
             memory.put_label(session.id, name, library.now)
         labels = library.memory.labels_of([session.id]).get(session.id, [])
-    return LibraryAnswer({"session": session_ref(session.id), "labels": labels})
+    return LibraryAnswer(SessionLabels(session=session_ref(session.id), labels=labels))
 
 
 def remove_label(realm: LiveRealm, request: RemoveLabel, context: RequestContext) -> LibraryAnswer:
@@ -26,14 +27,14 @@ def remove_label(realm: LiveRealm, request: RemoveLabel, context: RequestContext
             if not memory.remove_label(session.id, request.name):
                 raise NotFound(f"The session has no label {request.name!r}.")
         labels = library.memory.labels_of([session.id]).get(session.id, [])
-    return LibraryAnswer({"session": session_ref(session.id), "labels": labels})
+    return LibraryAnswer(SessionLabels(session=session_ref(session.id), labels=labels))
 
 
 def list_labels(realm: LiveRealm, request: ListLabels, context: RequestContext) -> LibraryAnswer:
     with open_library(realm, context) as library:
         labelled = library.memory.labelled_sessions(library.reader.session_keys_of)
-        labels = [{"name": name, "sessions": len(list(keys))} for name, keys in labelled.items()]
-    return LibraryAnswer({"labels": labels})
+        labels = [LabelCount(name=name, sessions=len(list(keys))) for name, keys in labelled.items()]
+    return LibraryAnswer(LabelList(labels=labels))
 
 
 def write_note(realm: LiveRealm, request: WriteNote, context: RequestContext) -> LibraryAnswer:
@@ -42,7 +43,7 @@ def write_note(realm: LiveRealm, request: WriteNote, context: RequestContext) ->
         session = library.find(request.id)
         with realm.open_memory(writable=True) as memory, memory.transaction():
             memory.put_note(session.id, session.id, text, library.now)
-    return LibraryAnswer({"session": session_ref(session.id), "note": text or None})
+    return LibraryAnswer(SessionNote(session=session_ref(session.id), note=text or None))
 
 
 def write_event_note(realm: LiveRealm, request: WriteEventNote, context: RequestContext) -> LibraryAnswer:
@@ -57,4 +58,4 @@ def write_event_note(realm: LiveRealm, request: WriteEventNote, context: Request
         session = library.reader.sessions([event.session])[event.session]
         with realm.open_memory(writable=True) as memory, memory.transaction():
             memory.put_note(session.id, event.id, text, library.now)
-    return LibraryAnswer({"event": event_ref(event.id), "session": session_ref(session.id), "note": text or None})
+    return LibraryAnswer(EventNote(event=event_ref(event.id), session=session_ref(session.id), note=text or None))

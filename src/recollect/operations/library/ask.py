@@ -9,6 +9,7 @@ from recollect.filters import split
 from recollect.live import LiveRealm
 from recollect.model import DEFAULT_KIND_CODES
 from recollect.operations.context import RequestContext
+from recollect.operations.library.answers import QuestionAnswer
 from recollect.operations.library.context import open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.requests import AskLibrary
@@ -27,5 +28,5 @@ def ask_library(realm: LiveRealm, request: AskLibrary, context: RequestContext) 
         observations = library.observation_filters(resolved)
         warnings = [*library.warnings(), *resolved.notes]
     found = answer(realm, question, context, os.environ, events=events, observations=observations)
-    data = {"question": question, "answer": found.answer, "sources": found.sources, "tokens": found.tokens, "by": found.by}
+    data = QuestionAnswer(question=question, answer=found.answer, sources=found.sources, tokens=found.tokens, by=found.by)
     return LibraryAnswer(data, warnings=[*warnings, *found.warnings])

@@ -7,8 +7,11 @@ from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
 from recollect.operations.answer_file import AnswerFile
+from recollect.operations.answer_types import reference_to
 from recollect.operations.context import RequestContext
+from recollect.operations.json_schema import COUNT, TEXT, TEXT_OR_NULL, array_of, object_of, with_optional
 from recollect.operations.operation import Envelope, Operation, Reply, json_reply
+from recollect.operations.schema import JsonSchema
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
@@ -59,4 +62,10 @@ def _failure(operation: Operation, error: RecollectError, arguments: Any, contex
     return json_reply({"error": body}, is_error=True, kind=error.kind)
 
 
-ENVELOPE = Envelope(_success, _failure)
+def _frame(answer: type[Struct]) -> JsonSchema:
+    """The schema of a success with this data."""
+    page = object_of(next=TEXT_OR_NULL, total={**COUNT, "type": ["integer", "null"]})
+    return with_optional(object_of(data=reference_to(answer), warnings=array_of(TEXT)), page=page)
+
+
+ENVELOPE = Envelope(_success, _failure, _frame)

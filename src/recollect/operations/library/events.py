@@ -6,6 +6,7 @@ from recollect.live import LiveRealm
 from recollect.model import Kind
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
+from recollect.operations.library.answers import EventPage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
 from recollect.operations.library.pages import read_position, write_position
@@ -28,7 +29,7 @@ def list_events(realm: LiveRealm, request: ListEvents, context: RequestContext) 
         views = full_events(library, session, rows[: request.limit])
         warnings = library.warnings()
     following = [rows[request.limit].seq] if len(rows) > request.limit else None
-    data = {"session": session_ref(session.id), "events": views}
+    data = EventPage(session=session_ref(session.id), events=views)
     return LibraryAnswer(data, PageEnd(write_position(NAME, fingerprint, following), total), warnings)
 
 

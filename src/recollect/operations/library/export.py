@@ -18,6 +18,7 @@ from recollect.live import LiveRealm
 from recollect.operations.answer_file import AnswerFile
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_key, session_ref
+from recollect.operations.library.answers import ExportedDocument, ExportReceipt
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.events import full_events
@@ -107,7 +108,7 @@ def _listed(realm: LiveRealm, request: ExportSessions, context: RequestContext) 
         return list_sessions(realm, ListLibrarySessions(**request.filters(), limit=size, cursor=cursor), context)
 
     pages, warnings = _pages(page, request.limit)
-    return {session.id: () for data in pages for session in data["sessions"]}, warnings
+    return {session.id: () for data in pages for session in data.sessions}, warnings
 
 
 def _found(realm: LiveRealm, request: ExportSessions, context: RequestContext) -> tuple[Chosen, list[str]]:
@@ -117,7 +118,7 @@ def _found(realm: LiveRealm, request: ExportSessions, context: RequestContext) -
         return search_library(realm, SearchLibrary(**request.filters(), limit=size, cursor=cursor), context)
 
     pages, warnings = _pages(page, request.limit)
-    return {hit.session.id: hit.matches for data in pages for hit in data["hits"]}, warnings
+    return {hit.session.id: hit.matches for data in pages for hit in data.hits}, warnings
 
 
 def _pages(page: Callable[[int, str | None], LibraryAnswer], limit: int) -> tuple[list[Any], list[str]]:
@@ -166,8 +167,8 @@ def _one_each(content: "_Content", document: DocumentRequest, target: Target, pr
             for piece in one.pieces(document, written, lambda done, _: progress(receipt.events + done, total)):
                 write(piece)
         receipt.add(written)
-    data = {**_description(document, receipt, ""), "files": list(names)}
-    return LibraryAnswer(data, warnings=content.library.warnings())
+    described = replace(_description(document, receipt, ""), files=list(names))
+    return LibraryAnswer(described, warnings=content.library.warnings())
 
 
 def _unused(name: str, ending: str, names: dict[str, None]) -> str:
@@ -178,9 +179,13 @@ def _unused(name: str, ending: str, names: dict[str, None]) -> str:
     return unused
 
 
-def _description(document: DocumentRequest, receipt: Receipt, name: str) -> dict[str, Any]:
-    media_type = FORMATS[document.format].media_type
-    return {"format": document.format, "media_type": media_type, "file_name": name, "receipt": receipt.view()}
+def _description(document: DocumentRequest, receipt: Receipt, name: str) -> ExportedDocument:
+    return ExportedDocument(
+        format=document.format,
+        media_type=FORMATS[document.format].media_type,
+        file_name=name,
+        receipt=ExportReceipt(**receipt.view()),
+    )
 
 
 class _Content(Struct, frozen=True):

@@ -16,6 +16,7 @@ from recollect.ingest.discover import Log, discover
 from recollect.ingest.projects import logs_in_projects, project_folders
 from recollect.live import LiveRealm
 from recollect.operations.context import RequestContext
+from recollect.operations.library.answers import HealthReport
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.requests import GetHealth
 from recollect.realms import IndexCondition
@@ -34,7 +35,7 @@ HINTS = {
 def get_health(realm: LiveRealm, request: GetHealth, context: RequestContext) -> LibraryAnswer:
     status, condition = describe(realm), examine(realm)
     sources = source_rows(realm, os.environ)
-    return LibraryAnswer({"status": status, "sources": sources, "doctor": condition}, warnings=status["warnings"])
+    return LibraryAnswer(HealthReport(status=status, sources=sources, doctor=condition), warnings=status["warnings"])
 
 
 # ---- status

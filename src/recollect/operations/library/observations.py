@@ -11,6 +11,7 @@ from recollect.live import LiveRealm
 from recollect.model import timestamp
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import event_ref, session_ref, turn_ref
+from recollect.operations.library.answers import ObservationPage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
 from recollect.operations.library.pages import read_position, write_position
@@ -49,7 +50,7 @@ def list_observations(realm: LiveRealm, request: ListLibraryObservations, contex
             page = _ranked(library, text, filters, position, request.limit)
         else:
             page = _newest(library, filters, position, request.limit)
-        data = {"observations": observation_views(library, page.rows)}
+        data = ObservationPage(observations=observation_views(library, page.rows))
         warnings = [*library.warnings(), *resolved.notes]
     return LibraryAnswer(data, PageEnd(write_position(NAME, fingerprint, page.following), page.total), warnings)
 

@@ -13,6 +13,7 @@ from recollect.errors import BadRequest, NotFound
 from recollect.live import LiveRealm
 from recollect.model import Observation, observation_type
 from recollect.operations.context import RequestContext
+from recollect.operations.library.answers import DeletedObservation, ReviewedObservation
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.observations import observation_view
@@ -34,7 +35,7 @@ PERSON = "person"  # the author of an observation that a person has edited
 EDITABLE = ("title", "type", "subtitle", "narrative", "facts")
 
 
-class ReviewedObservation(Struct, frozen=True):
+class PendingReview(Struct, frozen=True):
     """An observation that is being reviewed, with its review so far."""
 
     library: Library
@@ -89,11 +90,11 @@ def delete_observation(realm: LiveRealm, request: DeleteObservation, context: Re
         if not found.is_retired:
             found.memory.remove_observation(found.row)
         found.decide(request, Verdict.DELETED, None)
-    return LibraryAnswer({"id": observation_ref(found.row.id), "deleted": True})
+    return LibraryAnswer(DeletedObservation(id=observation_ref(found.row.id), deleted=True))
 
 
 @contextmanager
-def _reviewed(realm: LiveRealm, request: ReviewRequest, context: RequestContext) -> Iterator[ReviewedObservation]:
+def _reviewed(realm: LiveRealm, request: ReviewRequest, context: RequestContext) -> Iterator[PendingReview]:
     """The observation of a request, in a transaction of the memory."""
     match = OBSERVATION_ID.fullmatch(request.id)
     if match is None:
@@ -110,10 +111,10 @@ def _reviewed(realm: LiveRealm, request: ReviewRequest, context: RequestContext)
             row = decode_observation(review.content)
         if row is None or library.reader.session(row.session) is None:
             raise NotFound(f"There is no observation {request.id!r}.")
-        yield ReviewedObservation(library, memory, row, review, is_retired)
+        yield PendingReview(library, memory, row, review, is_retired)
 
 
-def _words(found: ReviewedObservation) -> ObservationWords:
+def _words(found: PendingReview) -> ObservationWords:
     """The words of an observation for its index, with those of its turn."""
     reader, row = found.library.reader, found.row
     session = reader.session(row.session)
@@ -122,10 +123,10 @@ def _words(found: ReviewedObservation) -> ObservationWords:
     return observation_words(Observation(**fields), words_of_turn([event_for_rules(event) for event in events]))
 
 
-def _answer(realm: LiveRealm, found: ReviewedObservation, review: Review, *, changed: bool) -> LibraryAnswer:
+def _answer(realm: LiveRealm, found: PendingReview, review: Review, *, changed: bool) -> LibraryAnswer:
     if changed:
         embed_at_once(realm)
-    return LibraryAnswer({"observation": observation_view(found.row, review)})
+    return LibraryAnswer(ReviewedObservation(observation=observation_view(found.row, review)))
 
 
 def _user() -> str:

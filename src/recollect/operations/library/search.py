@@ -12,6 +12,7 @@ from recollect.model import timestamp
 from recollect.operations.context import RequestContext
 from recollect.operations.event_search import find_events
 from recollect.operations.ids import event_ref, turn_ref
+from recollect.operations.library.answers import SearchPage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
 from recollect.operations.library.pages import read_position, write_position
@@ -38,7 +39,7 @@ def search_library(realm: LiveRealm, request: SearchLibrary, context: RequestCon
         groups = list(_by_session(hits).values())
         shown = groups[first : first + request.limit]
         views = _views(library, shown)
-        data = {"hits": [_hit(views, group, query, request) for group in shown]}
+        data = SearchPage(hits=[_hit(views, group, query, request) for group in shown])
         is_last = len(groups) <= first + request.limit
         following = None if is_last else [first + request.limit]
         total = len(groups) if not has_more else None

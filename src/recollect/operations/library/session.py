@@ -1,12 +1,11 @@
 """`library/session`: one session with its turns, files, observations and related sessions."""
 
-from msgspec import Struct
-
-from recollect.library_answers import FileEntry, LibraryObservation, LibrarySession, LibraryTurn, RelatedSession
+from recollect.library_answers import LibraryTurn, RelatedSession
 from recollect.live import LiveRealm
 from recollect.model import timestamp
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
+from recollect.operations.library.answers import SessionDetails
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.observations import observation_views
@@ -18,21 +17,11 @@ MAX_FILES = 1_000  # of one session: the rest is in `library/session_files`
 RELATED = 10  # sessions that changed the same files
 
 
-class SessionAnswer(Struct, frozen=True):
-    """One session in full."""
-
-    session: LibrarySession
-    turns: list[LibraryTurn]
-    files: list[FileEntry]
-    observations: list[LibraryObservation]
-    related: list[RelatedSession]
-
-
 def get_session(realm: LiveRealm, request: GetLibrarySession, context: RequestContext) -> LibraryAnswer:
     with open_library(realm, context) as library:
         session = library.find(request.id)
         (view,) = library.views([session])
-        answer = SessionAnswer(
+        answer = SessionDetails(
             session=view,
             turns=turn_views(library, session),
             files=[file_entry(row) for row in library.reader.session_files(session.key, MAX_FILES)],

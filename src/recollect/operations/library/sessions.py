@@ -6,6 +6,7 @@ from typing import Any
 from recollect.library_answers import FacetValue
 from recollect.live import LiveRealm
 from recollect.operations.context import RequestContext
+from recollect.operations.library.answers import SessionPage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.cost_order import session_costs
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
@@ -33,9 +34,10 @@ def list_sessions(realm: LiveRealm, request: ListLibrarySessions, context: Reque
         else:
             places = library.reader.library_page(filters, order, start, request.limit + 1)
         shown = places[: request.limit]
-        data: dict[str, Any] = {"sessions": library.views([session for session, _ in shown])}
-        if request.facets:
-            data["facets"] = {name: _facet(library, name, filters) for name in request.facets}
+        data = SessionPage(
+            sessions=library.views([session for session, _ in shown]),
+            facets={name: _facet(library, name, filters) for name in request.facets},
+        )
         total = library.reader.count_sessions(filters)
     following = None
     if len(places) > request.limit:

@@ -16,6 +16,7 @@ from recollect.model import Usage
 from recollect.operations.answer_file import AnswerFile
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
+from recollect.operations.library.answers import UsagePage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.costs import Costs, CostSum
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
@@ -26,6 +27,7 @@ from recollect.store.sqlite.session_filter import SessionFilter
 from recollect.store.sqlite.usage_queries import Activity
 
 NAME = "library_usage"
+CSV = "text/csv"
 TIMES = ("day", "week")  # these rows are shown newest first, all others most expensive first
 FIRST_MONDAY = date(1969, 12, 29)  # the week of 1 January 1970
 SPREADSHEET_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins with one of these can be run as a formula
@@ -77,13 +79,13 @@ def usage(realm: LiveRealm, request: GetUsage, context: RequestContext) -> Libra
         rows = _rows(library, request, {key: sums[key] for key in shown})
     if unpriced:
         warnings.append(_unpriced_warning(unpriced))
+    data = UsagePage(by=request.by, rows=rows, total=total.row("total"))
     if request.format == "csv":
-        data = {"by": request.by, "rows": len(rows)}
-        return LibraryAnswer(data, None, warnings, AnswerFile.of("text/csv", f"usage-by-{request.by}.csv", as_csv(rows)))
+        return LibraryAnswer(data, None, warnings, AnswerFile.of(CSV, f"usage-by-{request.by}.csv", as_csv(rows)))
     last = ranked[start + request.limit - 1] if len(ranked) > start + request.limit else None
     following = None if last is None else [*_rank_of(request, sums)(last)]
     page = PageEnd(write_position(NAME, fingerprint, following), len(ranked))
-    return LibraryAnswer({"by": request.by, "rows": rows, "total": total.row("total")}, page, warnings)
+    return LibraryAnswer(data, page, warnings)
 
 
 # ---- sums

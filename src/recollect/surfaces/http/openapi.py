@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect import __version__
-from recollect.operations import FAMILIES, Operation, Route, toolset_of
+from recollect.operations import FAMILIES, Operation, Route, answer_components, toolset_of
 from recollect.operations.schema import schema_of
 
 Part = dict[str, Any]
@@ -64,7 +64,7 @@ def _document() -> Part:
         "tags": [{"name": name} for name in (*FAMILIES, "tools", "server")],
         "paths": paths,
         "components": {
-            "schemas": {"Error": _ERROR, "ToolResult": _TOOL_RESULT, "Event": _EVENT},
+            "schemas": {"Error": _ERROR, "ToolResult": _TOOL_RESULT, "Event": _EVENT, **answer_components()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -107,7 +107,8 @@ def _entry(operation: Operation, route: Route, family: str) -> Part:
     schema = schema_of(route.request) if route.request else _without(operation.input_schema, *route.implied_arguments)
     has_body = method in ("POST", "PUT", "PATCH")
     query_names = [] if has_body else [name for name in schema["properties"] if name not in path_names]
-    content = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
+    content = {JSON: {"schema": operation.response_schema}}
+    content |= {kind: {"schema": TEXT} for kind in operation.file_types}
     if (operation.is_long and "messages" in path) or (path == "/sessions" and method == "POST"):
         content[SSE] = {"schema": TEXT}
     entry: Part = {
