@@ -7,7 +7,7 @@ prices. Surcharges for long prompts and fast modes, and discounts for batches an
 
 import tomllib
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from math import isfinite
@@ -23,6 +23,7 @@ from recollect.prices.model_names import model_names
 
 TABLE = Path(__file__).with_name("table.toml")
 MILLION = 1_000_000
+DAY_MS = 86_400_000
 FIRST_DAY = date(1970, 1, 1)  # of a row that always holds
 MAX_DOLLARS = 1_000_000.0  # for a million tokens: a dollar for each is a mistake
 
@@ -62,25 +63,36 @@ class PriceRow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, re
         return Price(*(round(dollars * MILLION) for dollars in (self.input, self.output, read, write, long_write)))
 
 
+class HeldPrice(Struct, frozen=True):
+    """A price and the days on which it holds."""
+
+    since: date
+    until: date | None
+    price: Price
+
+
 class History:
-    """The prices of one model, by the date from which each holds."""
+    """The prices of one model, the latest first."""
 
     def __init__(self) -> None:
-        self._rows: list[PriceRow] = []
+        self._held: list[HeldPrice] = []
 
     def add(self, row: PriceRow) -> None:
         """Add a price; it replaces one of the same date."""
-        self._rows = sorted([*(other for other in self._rows if other.since != row.since), row], key=lambda row: row.since)
+        others = [held for held in self._held if held.since != row.since]
+        self._held = sorted(
+            [*others, HeldPrice(row.since, row.until, row.price())], key=lambda held: held.since, reverse=True
+        )
 
     def price_on(self, day: date) -> Price | None:
-        held = [row for row in self._rows if row.since <= day]
-        return held[-1].price() if held and (held[-1].until is None or day < held[-1].until) else None
+        for held in self._held:
+            if held.since <= day:
+                return held.price if held.until is None or day < held.until else None
+        return None
 
-    def starts_after(self, day: date) -> bool:
-        return day < self._rows[0].since
-
-    def first(self) -> Price:
-        return self._rows[0].price()
+    def first_if_before(self, day: date) -> Price | None:
+        """The first price, for a day before all."""
+        return self._held[-1].price if day < self._held[-1].since else None
 
 
 class PriceTable:
@@ -90,6 +102,7 @@ class PriceTable:
         self.problem = problem
         self._built_in, self._own = _histories(built_in), _histories(own)
         self._found: dict[str, list[History]] = {}
+        self._priced: dict[tuple[str, date], Price | None] = {}
 
     def price_of(self, model: str, at: int) -> Price | None:
         """The price of a model's tokens at a time in milliseconds; None if it is not known.
@@ -97,11 +110,12 @@ class PriceTable:
         The owner's own prices come before the table's. The first known price of a model also holds for earlier calls: a
         clock may be wrong, and a preview may cost the same.
         """
-        histories = self._histories_of(model)
-        day = datetime.fromtimestamp(max(0, at) / 1000, UTC).date()
-        on_day = (price for history in histories if (price := history.price_on(day)) is not None)
-        first = histories[-1].first() if histories and histories[-1].starts_after(day) else None
-        return next(on_day, first)
+        day = FIRST_DAY + timedelta(days=max(0, at) // DAY_MS)
+        if (model, day) not in self._priced:
+            histories = self._histories_of(model)
+            on_day = next((price for history in histories if (price := history.price_on(day)) is not None), None)
+            self._priced[model, day] = on_day or (histories[-1].first_if_before(day) if histories else None)
+        return self._priced[model, day]
 
     def _histories_of(self, model: str) -> list[History]:
         """The histories that a model's name means, the owner's first."""

@@ -24,7 +24,6 @@ from recollect.operations.library.pages import read_position, write_position
 from recollect.operations.library.requests import GetUsage
 from recollect.operations.library.views import tokens_of
 from recollect.store.sqlite.session_filter import SessionFilter
-from recollect.store.sqlite.usage_queries import Activity
 
 NAME = "library_usage"
 CSV = "text/csv"
@@ -32,7 +31,6 @@ TIMES = ("day", "week")  # these rows are shown newest first, all others most ex
 FIRST_MONDAY = date(1969, 12, 29)  # the week of 1 January 1970
 SPREADSHEET_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins with one of these can be run as a formula
 MODELS_SHOWN = 5  # of those without a price, in a warning
-NO_ACTIVITY = Activity(0, 0)
 
 
 class Sum:
@@ -40,12 +38,13 @@ class Sum:
 
     def __init__(self) -> None:
         self.usage, self.cost = Usage(), CostSum()
-        self.sessions = self.turns = 0
+        self.sessions: set[int] = set()
+        self.turns = 0
 
     def add(self, other: "Sum") -> None:
         self.usage += other.usage
         self.cost.add(other.cost)
-        self.sessions += other.sessions
+        self.sessions |= other.sessions
         self.turns += other.turns
 
     def expense(self) -> tuple[int, int]:
@@ -56,7 +55,7 @@ class Sum:
         return UsageRow(
             key=key,
             title=title,
-            sessions=self.sessions,
+            sessions=len(self.sessions),
             turns=self.turns,
             tokens=tokens_of(self.usage),
             cost=self.cost.view(),
@@ -72,7 +71,7 @@ def usage(realm: LiveRealm, request: GetUsage, context: RequestContext) -> Libra
         if costs.problem:
             raise BadSettings(costs.problem)
         sums, unpriced = _sums(library, request, filters, costs)
-        total = _total(library, filters, sums)
+        total = _total(library, request, filters, sums)
         ranked = sorted(sums, key=_rank_of(request, sums), reverse=True)
         start = _start(ranked, position, _rank_of(request, sums))
         shown = ranked if request.format == "csv" else ranked[start : start + request.limit]
@@ -104,8 +103,10 @@ def _sums(
         sums[row.key].cost.add(cost)
         if cost.unpriced:
             unpriced[row.model] += cost.unpriced
-    for key, activity in library.reader.activity_by(request.by, filters, offsets).items():
-        sums[key].sessions, sums[key].turns = activity.sessions, activity.turns
+    for key, turns in library.reader.turns_by(request.by, filters, offsets).items():
+        sums[key].turns = turns
+    for key, sessions in library.reader.sessions_by(request.by, filters, offsets).items():
+        sums[key].sessions = sessions
     return _with_sub_agents(library, sums) if request.by == "session" else sums, unpriced
 
 
@@ -129,13 +130,14 @@ def _origin(key: int, parents: dict[int, int]) -> int:
     return key
 
 
-def _total(library: Library, filters: SessionFilter, sums: dict[Any, Sum]) -> Sum:
-    """The sum of all rows. A session with several days or models counts once."""
+def _total(library: Library, request: GetUsage, filters: SessionFilter, sums: dict[Any, Sum]) -> Sum:
+    """The sum of all rows. A session with several days or models counts once, and so do its turns."""
     total = Sum()
     for one in sums.values():
         total.add(one)
-    activity = library.reader.activity_by("all", filters, ()).get("total", NO_ACTIVITY)
-    total.sessions, total.turns = activity.sessions, activity.turns
+    if request.by == "model":
+        turns = library.reader.turns_by("session", filters, ())
+        total.sessions, total.turns = total.sessions | turns.keys(), sum(turns.values())
     return total
 
 

@@ -1,31 +1,24 @@
 """Sums of tokens, turns and sessions by day, week, project, agent, model or session."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.model import Usage
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.library_queries import SpentRow
 from recollect.store.sqlite.session_filter import Condition, Names, SessionFilter
+from recollect.store.sqlite.session_queries import LISTED
 from recollect.store.sqlite.tallies import QUARTER_MS
 
-By = Literal["day", "week", "project", "agent", "model", "session", "all"]
+By = Literal["day", "week", "project", "agent", "model", "session"]
 QUARTERS_A_DAY = 96
-MODEL = "coalesce(word.text, session.model, '')"  # a call without a model is one to its session's model
 TO_MONDAY = 3  # days from Monday to 1 January 1970, a Thursday
-SPENT_FROM = """session_usage
-              JOIN session ON session.key = session_usage.session
-              LEFT JOIN word ON word.key = session_usage.model"""
-
-
-class Activity(Struct, frozen=True):
-    """How many sessions spent tokens or began turns, and how many turns began."""
-
-    sessions: int
-    turns: int
+OWN_MODEL = "(SELECT model FROM session AS own WHERE own.key = session_usage.session)"
+MODEL = f"CASE session_usage.model WHEN 0 THEN coalesce({OWN_MODEL}, '') ELSE session_usage.model END"
+"""A call's model: the key of a word, or the name of its session's model if the log does not tell."""
 
 
 class UsageQueries(SqliteDatabase):
@@ -37,44 +30,76 @@ class UsageQueries(SqliteDatabase):
 
     def spent_by(self, by: By, filters: SessionFilter, offsets: Sequence[tuple[int, int]]) -> list[SpentRow]:
         """Tokens by a key, by model and by day. Calls with a recorded cost have rows of their own."""
-        where, values = _spent_condition(filters)
-        quarter = "session_usage.quarter"
-        per_day = "1" if by == "day" else f"{quarter} / {QUARTERS_A_DAY}"
+        where, values = self._condition("session_usage", filters)
+        per_day = "1" if by == "day" else f"quarter / {QUARTERS_A_DAY}"
         rows = self._rows(
             f"""
-            SELECT {_key(by, quarter, offsets)}, min({quarter}), {MODEL}, sum(calls),
+            SELECT {_key(by, "quarter", "session_usage.session", offsets)}, min(quarter), {MODEL}, sum(calls),
                    sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning), sum(cost), sum(cache_write_1h)
-              FROM {SPENT_FROM}
+              FROM session_usage
              WHERE {where}
              GROUP BY 1, {MODEL}, is_recorded, {per_day}""",
             values,
         )
-        return [SpentRow(key, quarter, model, calls, Usage(*usage)) for key, quarter, model, calls, *usage in rows]
+        names = self._model_names()
+        spent = [
+            SpentRow(key, quarter, names.get(model, model), *sums) for key, quarter, model, *sums in map(_with_usage, rows)
+        ]
+        return [replace(row, key=row.model) for row in spent] if by == "model" else spent
 
-    def activity_by(self, by: By, filters: SessionFilter, offsets: Sequence[tuple[int, int]]) -> dict[Any, Activity]:
-        """Sessions and turns by a key. A model's turns are all turns of the sessions that spent its tokens."""
-        spent_where, spent_values = _spent_condition(filters)
-        spent = f"SELECT DISTINCT {_key(by, 'session_usage.quarter', offsets)} AS place, session.key AS member"
-        turn_where, turn_values = _turn_condition(filters)
+    def turns_by(self, by: By, filters: SessionFilter, offsets: Sequence[tuple[int, int]]) -> dict[Any, int]:
+        """The number of turns that began, by a key. A model's turns are all turns of the sessions that spent its tokens."""
         if by == "model":
-            counted = "SELECT count(*) FROM turn WHERE turn.session = member"
-            rows = self._rows(
-                f"SELECT place, count(*), sum(({counted})) FROM ({spent} FROM {SPENT_FROM} WHERE {spent_where}) GROUP BY 1",
-                spent_values,
-            )
+            turns = self.turns_by("session", filters, offsets)
+            counted: dict[Any, int] = {}
+            for model, session in self._members(by, filters, offsets):
+                counted[model] = counted.get(model, 0) + turns.get(session, 0)
+            return counted
+        where, values = self._condition("turn", filters)
+        key = _key(by, f"(started_at / {QUARTER_MS})", "turn.session", offsets)
+        return dict(self._rows(f"SELECT {key}, count(*) FROM turn WHERE {where} GROUP BY 1", values))
+
+    def sessions_by(self, by: By, filters: SessionFilter, offsets: Sequence[tuple[int, int]]) -> dict[Any, set[int]]:
+        """The sessions that spent tokens or began turns, by a key. A model has those that spent its tokens."""
+        members: dict[Any, set[int]] = {}
+        for key, session in self._members(by, filters, offsets):
+            members.setdefault(key, set()).add(session)
+        if by != "model":
+            where, values = self._condition("turn", filters)
+            key = _key(by, f"(started_at / {QUARTER_MS})", "turn.session", offsets)
+            for place, session in self._rows(f"SELECT DISTINCT {key}, session FROM turn WHERE {where}", values):
+                members.setdefault(place, set()).add(session)
+        return members
+
+    def _members(self, by: By, filters: SessionFilter, offsets: Sequence[tuple[int, int]]) -> list[tuple[Any, int]]:
+        """The sessions that spent tokens, with the key of each sum that they are in."""
+        where, values = self._condition("session_usage", filters)
+        key = _key(by, "quarter", "session_usage.session", offsets)
+        rows = self._rows(f"SELECT DISTINCT {key}, session FROM session_usage WHERE {where}", values)
+        names = self._model_names() if by == "model" else {}
+        return [(names.get(key, key), session) for key, session in rows]
+
+    def _model_names(self) -> dict[Any, str]:
+        """The names of models by their words' keys."""
+        return dict(self._rows("SELECT key, text FROM word WHERE key IN (SELECT DISTINCT model FROM session_count)"))
+
+    def _condition(self, table: str, filters: SessionFilter) -> Condition:
+        """The condition on the rows of `session_usage` or `turn`. The bounds of a filter limit rows, not sessions."""
+        sessions = replace(filters, since=None, until=None)
+        if sessions.is_empty():  # it is faster to leave out the few others than to look up all
+            parts, values = [f"{table}.session NOT IN (SELECT key FROM session WHERE NOT ({LISTED}))"], list[Any]()
         else:
-            key = _key(by, f"(turn.started_at / {QUARTER_MS})", offsets)
-            begun = f"SELECT {key} AS place, session.key AS member, count(*) AS turns"
-            rows = self._rows(
-                f"""
-                SELECT place, count(DISTINCT member), sum(turns)
-                  FROM ({begun} FROM turn JOIN session ON session.key = turn.session WHERE {turn_where} GROUP BY 1, 2
-                        UNION ALL
-                        SELECT place, member, 0 FROM ({spent} FROM {SPENT_FROM} WHERE {spent_where}))
-                 GROUP BY 1""",
-                [*turn_values, *spent_values],
-            )
-        return {place: Activity(sessions, turns) for place, sessions, turns in rows}
+            condition, values = sessions.condition()
+            parts = [f"{table}.session IN (SELECT key FROM session WHERE {condition})"]
+        for sql, value in _bounds(table, filters):
+            parts.append(sql)
+            values.append(value)
+        if table == "session_usage":
+            for sql, names in _models(filters.models):
+                listed = msgspec.json.encode([*names, *(key for key, name in self._model_names().items() if name in names)])
+                parts.append(f"{MODEL} {sql} (SELECT value FROM json_each(?))")
+                values.append(listed.decode())
+        return " AND ".join(parts), values
 
     def time_range(self) -> tuple[int, int]:
         """The first and the last time of any session, in milliseconds."""
@@ -96,7 +121,12 @@ class UsageQueries(SqliteDatabase):
         return dict(rows)
 
 
-def _key(by: By, quarter: str, offsets: Sequence[tuple[int, int]]) -> str:
+def _with_usage(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    key, quarter, model, calls, *usage = row
+    return key, quarter, model, calls, Usage(*usage)
+
+
+def _key(by: By, quarter: str, session: str, offsets: Sequence[tuple[int, int]]) -> str:
     """The expression that rows are summed by: a number of days or weeks since 1970, a name, or a session's key."""
     match by:
         case "day":
@@ -104,15 +134,13 @@ def _key(by: By, quarter: str, offsets: Sequence[tuple[int, int]]) -> str:
         case "week":
             return f"(({_local(quarter, offsets)}) / {QUARTERS_A_DAY} + {TO_MONDAY}) / 7"
         case "project":
-            return "coalesce(session.project, '')"
+            return f"(SELECT coalesce(project, '') FROM session AS own WHERE own.key = {session})"
         case "agent":
-            return "session.source"
+            return f"(SELECT source FROM session AS own WHERE own.key = {session})"
         case "model":
             return MODEL
         case "session":
-            return "session.key"
-        case _:
-            return "'total'"
+            return session
 
 
 def _local(quarter: str, offsets: Sequence[tuple[int, int]]) -> str:
@@ -122,32 +150,17 @@ def _local(quarter: str, offsets: Sequence[tuple[int, int]]) -> str:
     return f"{quarter} + CASE {' '.join(cases)} ELSE {last} END" if cases else f"{quarter} + {last}"
 
 
-def _spent_condition(filters: SessionFilter) -> Condition:
-    sessions, values = filters.condition()
-    parts = [f"session_usage.session IN (SELECT key FROM session WHERE {sessions})"]
-    if filters.since is not None:
-        parts.append("session_usage.quarter >= ?")
-        values.append(filters.since // QUARTER_MS)
-    if filters.until is not None:
-        parts.append("session_usage.quarter < ?")
-        values.append(-(-filters.until // QUARTER_MS))
-    for sql, names in _models(filters.models):
-        parts.append(f"{MODEL} {sql} (SELECT value FROM json_each(?))")
-        values.append(msgspec.json.encode(names).decode())
-    return " AND ".join(parts), values
+def _bounds(table: str, filters: SessionFilter) -> Iterator[tuple[str, int]]:
+    if table == "turn":
+        times = (("started_at >= ?", filters.since), ("started_at < ?", filters.until))
+    else:
+        since = None if filters.since is None else filters.since // QUARTER_MS
+        until = None if filters.until is None else -(-filters.until // QUARTER_MS)
+        times = (("quarter >= ?", since), ("quarter < ?", until))
+    yield from ((sql, bound) for sql, bound in times if bound is not None)
 
 
 def _models(names: Names) -> list[tuple[str, tuple[Any, ...]]]:
     """Only the tokens of the models that a filter keeps, not all tokens of the sessions that used them."""
     kept = [] if names.any_of is None else [("IN", names.any_of)]
     return [*kept, *([("NOT IN", names.none_of)] if names.none_of else [])]
-
-
-def _turn_condition(filters: SessionFilter) -> Condition:
-    sessions, values = filters.condition()
-    parts = [f"turn.session IN (SELECT key FROM session WHERE {sessions})"]
-    for sql, bound in (("turn.started_at >= ?", filters.since), ("turn.started_at < ?", filters.until)):
-        if bound is not None:
-            parts.append(sql)
-            values.append(bound)
-    return " AND ".join(parts), values
