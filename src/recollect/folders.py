@@ -5,6 +5,7 @@ import os
 import sys
 from _collections_abc import Mapping  # the public module imports all of `collections`: 1 ms
 
+HOOK_QUEUE = "hooks.queue"  # in a realm's folder: the transcripts that hooks saw growing
 SETTINGS_FILE = "settings.toml"  # in the state folder
 MAX_PATH = 4_096  # bytes: the kernel rejects longer paths, so no folder has one
 

@@ -211,3 +211,41 @@ class RunningSession(LibrarySession, frozen=True, kw_only=True):
     """A session that runs now. `doing` is its newest event in one line."""
 
     doing: str
+
+
+class ForgottenSession(Struct, frozen=True, kw_only=True):
+    """A session that is forgotten. A sub-agent is forgotten with its parent."""
+
+    id: str
+    uuid: str
+    title: str
+    agent: str
+    project: str | None
+    updated_at: str
+    turns: int
+    events: int
+    is_sub_agent: bool
+
+
+class ForgetCounts(Struct, frozen=True, kw_only=True):
+    """What forgotten sessions add up to. `sub_agents` are some of `sessions`; `recorded` are some of `observations`."""
+
+    sessions: int
+    sub_agents: int
+    turns: int
+    events: int
+    observations: int
+    recorded: int
+    """Observations that agents and people recorded: no rule makes them again."""
+    labels: int
+    notes: int
+
+
+class ForgetReceipt(Struct, frozen=True, kw_only=True):
+    """What was forgotten, or what would be with `dry_run`. `logs` still have the text: Recollect never writes to logs."""
+
+    dry_run: bool
+    sessions: list[ForgottenSession]
+    counts: ForgetCounts
+    logs: list[str]
+    bytes_freed: int | None

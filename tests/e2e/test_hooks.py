@@ -17,7 +17,7 @@ import pytest
 
 from recollect import session_context as context
 from recollect.exclusion import MARKER
-from recollect.folders import state_folder_of
+from recollect.folders import HOOK_QUEUE, state_folder_of
 from recollect.light_json import parse, quote
 from recollect.model import Observation
 from recollect.operations import OPERATIONS
@@ -27,7 +27,7 @@ from recollect.store.journaled import RULES, memory_path
 from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, Memory, ObservationWords, ObservedPlace
 from recollect.surfaces import hook
-from recollect.surfaces.hook.queue import MAX_QUEUE_BYTES, QUEUE
+from recollect.surfaces.hook.queue import MAX_QUEUE_BYTES
 from tests.conftest import Person, without_coverage
 from tests.e2e.archives import found, sessions
 from tests.e2e.hook_calls import call, start
@@ -44,7 +44,7 @@ HEAVY = {"click", "dataclasses", "json", "msgspec", "numpy", "platformdirs", "ri
 
 
 def queue(person: Person) -> list[dict[str, str]]:
-    path = person.realm / QUEUE
+    path = person.realm / HOOK_QUEUE
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -88,8 +88,8 @@ def test_a_tool_call_only_queues_its_transcript(person: Person, folder: Path) ->
     (line,) = queue(person)
     assert float(line.pop("at")) > 1.7e9
     assert line == {"transcript_path": str(folder / "log.jsonl")}
-    assert [path.name for path in person.realm.iterdir()] == [QUEUE]
-    assert (person.realm / QUEUE).stat().st_mode & 0o077 == 0
+    assert [path.name for path in person.realm.iterdir()] == [HOOK_QUEUE]
+    assert (person.realm / HOOK_QUEUE).stat().st_mode & 0o077 == 0
 
 
 def test_concurrent_tool_calls_are_all_queued(person: Person, folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_concurrent_tool_calls_are_all_queued(person: Person, folder: Path) -> N
 
 def test_the_queue_starts_over_when_it_is_full(person: Person, folder: Path) -> None:
     call(person, "post-tool-use", tool_use(folder))
-    path = person.realm / QUEUE
+    path = person.realm / HOOK_QUEUE
     path.write_bytes(path.read_bytes() * (MAX_QUEUE_BYTES // path.stat().st_size + 1))
     call(person, "post-tool-use", tool_use(folder))
     assert len(queue(person)) == 1
@@ -364,7 +364,7 @@ def test_a_wrong_option_prints_one_line_and_does_not_fail(person: Person, folder
     done = person.run("hook", *arguments, input=json.dumps(tool_use(folder)), check=False)
     assert (done.returncode, done.stdout) == (0, "")
     assert re.fullmatch(r"recollect hook: .+\n", done.stderr)
-    assert not (person.realm / QUEUE).exists()
+    assert not (person.realm / HOOK_QUEUE).exists()
 
 
 @pytest.mark.parametrize("event", EVENTS)

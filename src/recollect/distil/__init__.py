@@ -32,7 +32,7 @@ from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CO
 from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
 from recollect.store import Reader, SessionRow, TurnRow, archive_path, file_identity
-from recollect.store.lock import DISTILLING, exclusive
+from recollect.store.lock import DISTILLING, FORGETTING, exclusive, is_held
 from recollect.store.memory import DISTILLED, FAULT, Memory
 
 if TYPE_CHECKING:
@@ -290,10 +290,13 @@ def distil(
 ) -> bool:
     """Bring observations, n-grams and vectors up to date. Returns whether everything is done.
 
-    Returns False if `stop` returns True, if another process is distilling, or if the state folder is deleted meanwhile.
+    Returns False if `stop` returns True, if another process is distilling or forgets sessions, or if the state folder is
+    deleted meanwhile.
     """
     if is_up_to_date(realm, settings):
         return True
+    if is_held(realm, FORGETTING):
+        return False
     if not realm.exists():  # taking the lock would create the folder again
         return False
     try:
@@ -309,7 +312,7 @@ def _run(distiller: Distiller, stop: Callable[[], bool], on_step: OnStep | None)
         for progress in distiller.steps():
             if on_step:
                 on_step(progress)
-            if stop() or distiller.has_lost_folder():
+            if stop() or distiller.has_lost_folder() or is_held(distiller.realm, FORGETTING):
                 return False
     except (StoreFault, OSError):
         if distiller.has_lost_folder():

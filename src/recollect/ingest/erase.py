@@ -22,6 +22,9 @@ def erase_sessions(archive: Writer, sessions: Sequence[bytes]) -> None:
                     changed = _without_sessions(state, native_ids)
                     if changed is not None:
                         archive.put_cursor_state(path, changed)
+    except BaseException:
+        archive.drop_uncommitted_tombstones()
+        raise
     finally:
         archive.load_caches()
 

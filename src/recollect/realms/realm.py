@@ -26,8 +26,9 @@ from recollect.redact import redact_all
 from recollect.search.substring import NgramCoverage
 from recollect.settings import Settings
 from recollect.store import ArchiveState, Reader
+from recollect.store.forgetting import is_forgetting_unfinished
 from recollect.store.journaled import memory_path
-from recollect.store.lock import DISTILLING, WRITING, is_held
+from recollect.store.lock import DISTILLING, FORGETTING, WRITING, is_held
 from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.store.memory_journal import create_journal
 from recollect.store.watcher_lock import why_stopped
@@ -129,6 +130,8 @@ class Realm:
     def open_archive(self) -> Iterator[Reader]:
         """This thread's reader of the archive, with all turns committed before the call."""
         self.publisher.catch_up()
+        if is_forgetting_unfinished(self.folder):
+            self._finish_forgetting()
         with self.connections.archive() as reader:
             yield reader
 
@@ -260,6 +263,11 @@ class Realm:
         if self.backend is not Backend.MEMORY:
             options = () if condition is IndexCondition.DAMAGED else ("--behind",)
             self.background_jobs.start(WRITING, "rebuild", *options)
+
+    def _finish_forgetting(self) -> None:
+        """Start to erase what a killed process had begun to forget."""
+        if self.backend is not Backend.MEMORY:
+            self.background_jobs.start(FORGETTING, "forget", "--finish")
 
     def _distil(self) -> None:
         """Start distilling, unless another process is writing: that process distils afterwards."""

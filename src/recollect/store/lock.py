@@ -14,6 +14,7 @@ WAIT_S = 0.05  # seconds between two attempts to take a lock that is held for a 
 ATTEMPTS = 25  # 10 ms apart, before a lock counts as held: `is_held` takes it for a moment
 
 WRITING = "write.lock"  # reads logs into the archive
+FORGETTING = "forget.lock"  # forgets sessions; whoever distils stops for it
 CONFIGURING = "config.lock"  # writes the config
 DISTILLING = "distil.lock"  # extracts observations and builds vectors
 NEXT = "next.lock"  # waits to write: a watcher holds the write lock while it runs, and releases it for this process

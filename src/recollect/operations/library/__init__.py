@@ -32,6 +32,7 @@ from recollect.operations.library.ask import ask_library
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
 from recollect.operations.library.export import export_session, export_sessions
+from recollect.operations.library.forget import forget
 from recollect.operations.library.health import get_health
 from recollect.operations.library.observations import list_observations
 from recollect.operations.library.requests import (
@@ -41,6 +42,7 @@ from recollect.operations.library.requests import (
     EditObservation,
     ExportSession,
     ExportSessions,
+    ForgetSessions,
     GetHealth,
     GetLibrarySession,
     GetNow,
@@ -250,6 +252,15 @@ FAMILY = Family(
             answer=EventNote,
             handle=write_event_note,
             routes=(Route(rpc="library/event/note", http="PUT /library/events/{id}/note"),),
+        ),
+        _write(
+            name="library_forget",
+            title="Forget sessions",
+            request=ForgetSessions,
+            handle=forget,
+            routes=(Route(rpc="library/forget", http="POST /library/forget"),),
+            is_destructive=True,
+            is_long=True,
         ),
     ),
     guide="",

@@ -345,3 +345,31 @@ class WriteEventNote(LibraryRequest):
 
     id: Annotated[str, Meta(min_length=1, max_length=64, description="An event: `event:…`.")]
     note: Annotated[str, _NOTE]
+
+
+class ForgetSessions(LibraryRequest):
+    """Forget sessions for good: nothing of them is left in any file of the store, and no log brings them back.
+
+    Sub-agents are forgotten with their parent. Agents' own logs stay as they are: the answer names those that exist.
+    """
+
+    ids: Annotated[
+        Filter,
+        Meta(
+            description="Sessions, each by any form of its id.",
+            extra={"parse": _values},
+            extra_json_schema={"items": {"type": "string"}},
+        ),
+    ] = ()
+    project: Annotated[Filter, _filter("All sessions of this project, by its name or folder.")] = ()
+    before: Annotated[
+        str | None,
+        Meta(max_length=200, description="All sessions that ended before this time: 2025-01-01, 90d, last year."),
+    ] = None
+    dry_run: Annotated[bool, Meta(description="Only say what would be forgotten.")] = False
+    confirm: Annotated[
+        int | None,
+        Meta(
+            ge=0, description="The number of sessions that a dry run named; if it is another one now, nothing is forgotten."
+        ),
+    ] = None

@@ -6,6 +6,7 @@ from typing import Any
 
 from recollect.model import KINDS
 from recollect.store.sqlite.database import MAX_PARAMETERS
+from recollect.store.sqlite.forget_queries import ForgetQueries
 from recollect.store.sqlite.inventory import Inventory
 from recollect.store.sqlite.library_events import LibraryEvents
 from recollect.store.sqlite.library_queries import LibraryQueries
@@ -29,7 +30,7 @@ INDEXED = f"""
       FROM {EVENT_FROM} JOIN session ON session.key = event.session"""  # what the indexes need of an event
 
 
-class Reader(SessionQueries, LibraryQueries, LibraryEvents, UsageQueries, Inventory):
+class Reader(SessionQueries, LibraryQueries, LibraryEvents, UsageQueries, ForgetQueries, Inventory):
     """Queries of one thread. `interrupt_when` can stop a query that takes too long."""
 
     def __init__(self, path: Path, *, is_absent: bool = False) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from recollect.store.jsonl_file import append_lines
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.tombstones import append_tombstones, read_tombstones, tombstone_of, tombstones_path, tombstones_size
 
@@ -42,6 +43,10 @@ class Tombstones(SqliteDatabase):
             self._insert_tombstones(hashes)
             self.put_meta(LOADED, str(size))
             self._set_has_tombstones()
+
+    def drop_uncommitted_tombstones(self) -> None:
+        """Remove the tombstones of a transaction that was rolled back from the file."""
+        append_lines(tombstones_path(self.path.parent), int(self.meta(LOADED) or 0), [])
 
     def _insert_tombstones(self, hashes: Iterable[int]) -> None:
         self.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?)", [(one,) for one in hashes])

@@ -24,7 +24,7 @@ GROUPS = {
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
     "Run sessions": ("run", "session"),
     "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
-    "Look after the store": ("status", "sources", "doctor", "rebuild", "realm", "config"),
+    "Look after the store": ("status", "sources", "doctor", "rebuild", "forget", "realm", "config"),
 }
 """Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

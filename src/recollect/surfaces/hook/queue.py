@@ -7,9 +7,9 @@ The queue is only a hint: with it, `stop` also reads what other agents wrote. Th
 import os
 import time
 
+from recollect.folders import HOOK_QUEUE
 from recollect.light_json import parse, quote
 
-QUEUE = "hooks.queue"
 MAX_QUEUE_BYTES = 1_000_000  # above this size the queue starts over
 MAX_LINE_BYTES = 16_000  # four paths of the maximum length
 
@@ -31,15 +31,15 @@ def append(folder: str, transcript: str) -> None:
 def _open(folder: str) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT  # other hooks append at the same time
     try:
-        return os.open(os.path.join(folder, QUEUE), flags, 0o600)
+        return os.open(os.path.join(folder, HOOK_QUEUE), flags, 0o600)
     except FileNotFoundError:
         os.makedirs(folder, exist_ok=True)
-        return os.open(os.path.join(folder, QUEUE), flags, 0o600)
+        return os.open(os.path.join(folder, HOOK_QUEUE), flags, 0o600)
 
 
 def take_all(folder: str) -> set[str]:
     """The queued transcripts that still exist. The queue is empty afterwards."""
-    path = os.path.join(folder, QUEUE)
+    path = os.path.join(folder, HOOK_QUEUE)
     claimed = f"{path}.{os.getpid()}"
     try:
         os.rename(path, claimed)  # later hooks start a new file

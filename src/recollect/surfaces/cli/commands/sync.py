@@ -15,6 +15,7 @@ from recollect.live import LiveRealm
 from recollect.realms.background import distil_soon, sync_later
 from recollect.sources import all_sources
 from recollect.store.write_access import write_when_free
+from recollect.surfaces.cli.finish_forgetting import finish_or_warn
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import print_json, say, size
 
@@ -41,6 +42,7 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     chosen = [path.absolute() for path in paths] or None
+    finish_or_warn(opened)
     try:
         report = _read_in_turn(opened, chosen, is_patient=patient, with_bar=not as_json and sys.stderr.isatty())
     except StoreBusy as busy:

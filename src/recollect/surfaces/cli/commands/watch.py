@@ -16,6 +16,7 @@ from recollect.ingest import SyncReport
 from recollect.sources import all_sources
 from recollect.store.watcher_lock import WatcherLock
 from recollect.surfaces.cli.commands.sync import sentence
+from recollect.surfaces.cli.finish_forgetting import finish_or_warn
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 from recollect.surfaces.cli.render import say
 from recollect.surfaces.cli.watcher import WatcherProgress
@@ -37,6 +38,7 @@ def command(quiet: bool, while_open: bool, **realm: object) -> None:
     recollect watch
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    finish_or_warn(opened)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
