@@ -1,5 +1,7 @@
 """The facts about a session that stand above it: labels and values, in words."""
 
+from collections.abc import Callable
+
 from recollect.display import one_line
 from recollect.export.call_summary import short_duration
 from recollect.label import plural
@@ -12,7 +14,15 @@ def title_of(session: LibrarySession) -> str:
     return one_line(session.title) or UNTITLED
 
 
-def facts_of(session: LibrarySession) -> list[tuple[str, str]]:
+Clock = Callable[[str], str]  # the date, hour and minute of a time in RFC 3339
+
+
+def utc_minute(stamp: str) -> str:
+    """The date, hour and minute of a time in RFC 3339, in UTC."""
+    return f"{stamp[:10]} {stamp[11:16]}"
+
+
+def facts_of(session: LibrarySession, clock: Clock = utc_minute) -> list[tuple[str, str]]:
     """Labels and values, without those that are unknown. Each is one line."""
     facts = [
         ("Agent", session.agent),
@@ -20,7 +30,7 @@ def facts_of(session: LibrarySession) -> list[tuple[str, str]]:
         ("Folder", session.folder),
         ("Branch", session.branch),
         ("Model" if len(session.models) == 1 else "Models", ", ".join(session.models)),
-        ("Time", times_of(session)),
+        ("Time", times_of(session, clock)),
         ("Turns", counts_of(session)),
         ("Files", f"{session.files_changed:,} changed" if session.files_changed else None),
         ("Tokens", tokens_text(session.tokens)),
@@ -35,19 +45,14 @@ def facts_of(session: LibrarySession) -> list[tuple[str, str]]:
     return [(name, line) for name, value in facts if value and (line := one_line(value))]
 
 
-def minute(stamp: str) -> str:
-    """The date, hour and minute of a time in RFC 3339."""
-    return f"{stamp[:10]} {stamp[11:16]}"
-
-
-def times_of(session: LibrarySession) -> str:
-    """When a session ran, in UTC. `~` marks times that the log does not have."""
-    start, end = minute(session.started_at), minute(session.updated_at)
+def times_of(session: LibrarySession, clock: Clock) -> str:
+    """When a session ran. `~` marks a date that the log does not have."""
+    start, end = clock(session.started_at), clock(session.updated_at)
     if session.estimated_time:
         return f"~{start[:10]}"
     until = "" if start == end else f" to {end[11:] if start[:10] == end[:10] else end}"
     active = f", {short_duration(session.active_s)} at work" if session.active_s >= 1 else ""
-    return f"{start}{until} UTC{active}"
+    return f"{start}{until}{' UTC' if clock is utc_minute else ''}{active}"
 
 
 def counts_of(session: LibrarySession) -> str:

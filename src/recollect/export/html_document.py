@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-from recollect.export.facts import facts_of, minute, title_of, turn_facts
+from recollect.export.facts import facts_of, title_of, turn_facts, utc_minute
 from recollect.export.html_steps import StepsHtml
 from recollect.export.html_text import label_html, text_html
 from recollect.export.length_limits import LengthLimits, budget_of
@@ -43,7 +43,7 @@ class HtmlDocument:
         if not self._is_single:
             rows = "".join(
                 f'<li><a href="#s{number}">{text_html(title_of(session))}</a> '
-                f'<span class="tag">{text_html(f"{session.agent}, {minute(session.updated_at)}")}</span></li>\n'
+                f'<span class="tag">{text_html(f"{session.agent}, {utc_minute(session.updated_at)}")}</span></li>\n'
                 for number, session in enumerate(sessions, 1)
             )
             yield f"<header>\n<h1>{text_html(self._title)}</h1>\n<nav><ol>\n{rows}</ol></nav>\n</header>\n"
@@ -86,7 +86,7 @@ class HtmlDocument:
 
 
 def _turn_head(number: int, turn: LibraryTurn | None, prefix: str) -> str:
-    facts = [minute(turn.started_at), *turn_facts(turn)] if turn is not None else []
+    facts = [utc_minute(turn.started_at), *turn_facts(turn)] if turn is not None else []
     shown = text_html(" · ".join(facts))
     return f'<h2 id="{prefix}t{number}"><a href="#{prefix}t{number}">Turn {number}</a> <span>{shown}</span></h2>\n'
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.display import MARK, one_line
 from recollect.export.call_summary import call_outcome, call_summary, shown_arguments
-from recollect.export.facts import facts_of, minute, title_of, turn_facts
+from recollect.export.facts import facts_of, title_of, turn_facts, utc_minute
 from recollect.export.fences import contained, fenced, field, summary_html
 from recollect.export.length_limits import LengthLimits, budget_of, short_label
 from recollect.export.redactor import ExportRedactor
@@ -37,7 +37,7 @@ class MarkdownDocument:
             return
         yield f"# {summary_html(self._title)}\n\n"
         for session in sessions:
-            yield f"- {summary_html(title_of(session))} ({session.agent}, {minute(session.updated_at)})\n"
+            yield f"- {summary_html(title_of(session))} ({session.agent}, {utc_minute(session.updated_at)})\n"
         yield "\n"
 
     def session(self, number: int, content: SessionContent) -> Iterator[str]:
@@ -56,7 +56,7 @@ class MarkdownDocument:
             if step.event.turn != current:
                 current = step.event.turn
                 turn = turns.get(current)
-                facts = " · ".join([minute(turn.started_at), *turn_facts(turn)]) if turn is not None else ""
+                facts = " · ".join([utc_minute(turn.started_at), *turn_facts(turn)]) if turn is not None else ""
                 piece = f"## Turn {current}\n\n{facts}\n\n{piece}"
             limits.wrote(1 + (step.response is not None), len(piece.encode()))
             if piece:

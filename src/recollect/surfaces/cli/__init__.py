@@ -20,7 +20,19 @@ from recollect.surfaces.transport.error_codes import codes_of_kind
 PRIVATE = 0o077  # umask: only the owner can read what we write
 
 GROUPS = {
-    "Find and read": ("search", "open", "export", "ask", "observations", "list", "usage", "trace", "journey"),
+    "Find and read": (
+        "search",
+        "list",
+        "show",
+        "open",
+        "tail",
+        "export",
+        "usage",
+        "ask",
+        "observations",
+        "trace",
+        "journey",
+    ),
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
     "Run sessions": ("run", "session"),
     "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
