@@ -255,6 +255,9 @@ class Session(Struct, kw_only=True):
     estimated: bool = False  # one of its events has an estimated time
 
 
+FILE_OPERATIONS = ("read", "changed", "created", "deleted")
+
+
 class FileChange(Struct, frozen=True):
     """What one tool call did to one file. The lines are None if the log cannot tell them.
 

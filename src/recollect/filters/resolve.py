@@ -242,13 +242,19 @@ class _Resolution:
 
 def kind_codes(values: Iterable[str]) -> tuple[int, ...] | None:
     """The codes of the types that values name, those with a leading `-` left out; None if all types fit."""
-    terms = [FilterTerm("type", value.removeprefix("-"), value.startswith("-")) for value in values]
-    named = [(_closed(term, CLOSED["type"]), term.is_negated) for term in terms]
+    kinds = closed_values("type", values, CLOSED["type"])
+    return None if kinds is None else tuple(KIND_CODE[Kind(kind)] for kind in kinds)
+
+
+def closed_values(key: str, values: Iterable[str], allowed: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The allowed values that are named, those with a leading `-` left out; None if all fit."""
+    terms = [FilterTerm(key, value.removeprefix("-"), value.startswith("-")) for value in values]
+    named = [(_closed(term, allowed), term.is_negated) for term in terms]
     if not named:
         return None
-    kept = [kind for kind, is_negated in named if not is_negated] or CLOSED["type"]
-    left_out = {kind for kind, is_negated in named if is_negated}
-    return tuple(KIND_CODE[Kind(kind)] for kind in dict.fromkeys(kept) if kind not in left_out)
+    kept = [value for value, is_negated in named if not is_negated] or allowed
+    left_out = {value for value, is_negated in named if is_negated}
+    return tuple(value for value in dict.fromkeys(kept) if value not in left_out)
 
 
 def _mapped(names: Names, translate: Callable[[Any], Any]) -> Names:

@@ -15,6 +15,7 @@ from recollect.operations.library.answers import (
     EventNote,
     EventPage,
     ExportedDocument,
+    FilePage,
     HealthReport,
     LabelList,
     ObservationPage,
@@ -23,6 +24,7 @@ from recollect.operations.library.answers import (
     RunningSessions,
     SearchPage,
     SessionDetails,
+    SessionFiles,
     SessionLabels,
     SessionNote,
     SessionPage,
@@ -32,6 +34,7 @@ from recollect.operations.library.ask import ask_library
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
 from recollect.operations.library.export import export_session, export_sessions
+from recollect.operations.library.files import get_file_history, list_files, list_session_files
 from recollect.operations.library.forget import forget
 from recollect.operations.library.health import get_health
 from recollect.operations.library.observations import list_observations
@@ -43,15 +46,18 @@ from recollect.operations.library.requests import (
     ExportSession,
     ExportSessions,
     ForgetSessions,
+    GetFileHistory,
     GetHealth,
     GetLibrarySession,
     GetNow,
     GetUsage,
     ListActivity,
     ListEvents,
+    ListFiles,
     ListLabels,
     ListLibraryObservations,
     ListLibrarySessions,
+    ListSessionFiles,
     PutLabel,
     RemoveLabel,
     RetireObservation,
@@ -137,6 +143,30 @@ FAMILY = Family(
             file_types=(CSV,),
             handle=usage,
             routes=(Route(rpc="library/usage", http="GET /library/usage"),),
+        ),
+        _read(
+            name="library_files",
+            title="List files",
+            request=ListFiles,
+            answer=FilePage,
+            handle=list_files,
+            routes=(Route(rpc="library/files", http="GET /library/files"),),
+        ),
+        _read(
+            name="library_session_files",
+            title="List the files of a session",
+            request=ListSessionFiles,
+            answer=SessionFiles,
+            handle=list_session_files,
+            routes=(Route(rpc="library/session/files", http="GET /library/sessions/{id}/files"),),
+        ),
+        _read(
+            name="library_file_history",
+            title="Read the history of a file",
+            request=GetFileHistory,
+            answer=FilePage,
+            handle=get_file_history,
+            routes=(Route(rpc="library/files/history", http="GET /library/files/history"),),
         ),
         _read(
             name="library_activity",

@@ -47,6 +47,19 @@ class EventPage(Struct, frozen=True, kw_only=True):
     events: list[LibraryEvent]
 
 
+class FilePage(Struct, frozen=True, kw_only=True):
+    """What tool calls did to files, newest first."""
+
+    files: list[FileEntry]
+
+
+class SessionFiles(Struct, frozen=True, kw_only=True):
+    """What the tool calls of one session did to files, in their order."""
+
+    session: str
+    files: list[FileEntry]
+
+
 class SearchPage(Struct, frozen=True, kw_only=True):
     """Sessions with their matching events, best first."""
 

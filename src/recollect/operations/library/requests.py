@@ -229,20 +229,25 @@ class ListFiles(PagedRequest):
 
     operation: Annotated[Filter, _filter("Only this operation: read, changed, created, deleted.")] = ()
 
+    def fingerprint(self) -> dict[str, Any]:
+        return {**super().fingerprint(), "operation": self.operation}
+
 
 class ListSessionFiles(LibraryRequest):
     """The files of one session, in the order of its events."""
 
     id: Annotated[str, _ID]
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 200
+    cursor: Annotated[str | None, _CURSOR] = None
 
 
-class GetFileHistory(LibraryRequest):
-    """Everything that sessions did to one file, newest first."""
+class GetFileHistory(ListFiles, kw_only=True):
+    """What sessions did to one file, newest first."""
 
     path: Annotated[str, Meta(min_length=1, max_length=4_096, description="The file's path, or the end of it.")]
-    project: Annotated[Filter, _filter("Only in this project.")] = ()
-    limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 50
-    cursor: Annotated[str | None, _CURSOR] = None
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {**super().fingerprint(), "path": self.path}
 
 
 class ListActivity(PagedRequest):

@@ -17,7 +17,7 @@ from recollect.session_state import SessionState
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 from recollect.store.sqlite.body import decode_body
 from recollect.store.sqlite.library_events import CallEnd
-from recollect.store.sqlite.library_queries import FileRow
+from recollect.store.sqlite.library_files import FileRow
 
 OUTCOME = 240  # characters of the last answer: its first sentences
 PROMPT = 2_000  # characters of a turn's prompt

@@ -10,7 +10,7 @@ from zstandard import frame_content_size
 from recollect.model import KIND_CODE, KINDS, Kind, Usage
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.event_cells import FAILED
-from recollect.store.sqlite.library_queries import CHANGING, FILE_FROM, FileRow
+from recollect.store.sqlite.library_queries import CHANGING
 from recollect.store.sqlite.rows import EVENT, EVENT_FROM, SESSION, EventRow, SessionRow, event_of, session_of
 from recollect.store.sqlite.session_queries import LISTED
 
@@ -122,17 +122,6 @@ class LibraryEvents(SqliteDatabase):
             if read := usage.input + usage.cache_read + usage.cache_write:
                 contexts[turn] = read
         return contexts
-
-    def session_files(self, session: int, limit: int) -> list[FileRow]:
-        """The files of a session, in the order of its events."""
-        rows = self._rows(
-            f"""
-            SELECT {FileRow.columns()} FROM {FILE_FROM}
-             WHERE file_change.session = ?
-             ORDER BY event.turn, event.seq, file_path.path LIMIT ?""",
-            (session, limit),
-        )
-        return [FileRow(*row) for row in rows]
 
     def sessions_with_files_of(self, session: int, limit: int) -> list[tuple[bytes, int]]:
         """(id, number of files) of the other sessions that changed files which this one changed, most files first."""

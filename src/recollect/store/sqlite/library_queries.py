@@ -1,4 +1,4 @@
-"""Queries of the library: pages, facets and sums of sessions, and the files that they changed."""
+"""Queries of the library: pages, facets and sums of sessions."""
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -10,16 +10,12 @@ from msgspec import Struct
 from recollect.model import KIND_CODE, KINDS, Kind, Usage
 from recollect.store.sqlite.database import SqliteDatabase
 from recollect.store.sqlite.rows import SESSION, SessionRow, session_of
-from recollect.store.sqlite.session_filter import Condition, SessionFilter
+from recollect.store.sqlite.session_filter import SessionFilter
 from recollect.store.sqlite.session_queries import LISTED
 
 CALL = KIND_CODE[Kind.TOOL_CALL]
 WORK = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.REASONING, Kind.TOOL_CALL, Kind.TOOL_RESPONSE))
 CHANGED = "SELECT session FROM event NOT INDEXED WHERE event.key > ?"  # the sessions with events above a key
-FILE_FROM = """file_change
-              JOIN file_path ON file_path.key = file_change.path
-              JOIN session ON session.key = file_change.session
-              JOIN event ON event.key = file_change.event"""
 CHANGING = "('changed', 'created', 'deleted')"
 SORTS = {  # a sort's name, and its value in SQL; the values of `price` are filled in where costs are known
     "updated": "updated_at",
@@ -99,33 +95,6 @@ class SpentRow(Struct, frozen=True):
     model: str
     calls: int
     usage: Usage  # its cost is the recorded one
-
-
-class FileRow(Struct, frozen=True):
-    """A file that a tool call of a session read or changed."""
-
-    path: str
-    operation: str
-    added: int | None
-    removed: int | None
-    session: bytes
-    project: str | None
-    event: bytes
-    at: int
-    event_key: int
-    path_key: int
-
-    @staticmethod
-    def columns() -> str:
-        """The columns of `FILE_FROM` that the fields come from, in their order."""
-        return (
-            "file_path.path, file_change.operation, file_change.added, file_change.removed, session.id, session.project,"
-            " event.id, file_change.at, file_change.event, file_change.path"
-        )
-
-    def position(self) -> list[int]:
-        """Where it stands in the list of all."""
-        return [self.at, self.event_key, self.path_key]
 
 
 class LibraryQueries(SqliteDatabase):
@@ -329,16 +298,6 @@ class LibraryQueries(SqliteDatabase):
         """The words that events have as `tool` or `model`, with their keys."""
         return dict(self._rows(f"SELECT text, key FROM word WHERE key IN (SELECT DISTINCT {column} FROM session_count)"))
 
-    def matching_paths(self, pattern: str) -> list[int]:
-        """The keys of the files whose path, or the end of it after a slash, fits a glob pattern. Case counts."""
-        rows = self._rows("SELECT key FROM file_path WHERE path GLOB ? OR path GLOB ?", (pattern, f"*/{pattern}"))
-        return [key for (key,) in rows]
-
-    def file_names(self) -> list[str]:
-        """The names of all files, without their folders."""
-        rows = self._rows("SELECT DISTINCT replace(path, rtrim(path, replace(path, '/', '')), '') FROM file_path")
-        return [name for (name,) in rows]
-
     def sessions_of_native_id(self, native_id: str) -> list[bytes]:
         rows = self._rows("SELECT id FROM session WHERE native_id = ? AND event_count > 0", (native_id,))
         return [session for (session,) in rows]
@@ -349,33 +308,3 @@ class LibraryQueries(SqliteDatabase):
             "SELECT id, native_id FROM session WHERE native_id >= ? AND native_id < ? AND event_count > 0 LIMIT ?",
             (first, last, limit),
         )
-
-    # ---- files
-
-    def file_rows(self, condition: Condition, *, after: tuple[int, int, int] | None, limit: int) -> list[FileRow]:
-        """Files that tool calls read or changed, newest first, after a position (time, event, file)."""
-        where, values = condition
-        place = "(file_change.at, file_change.event, file_change.path)"
-        if after is not None:
-            where, values = f"{where} AND {place} < (?, ?, ?)", [*values, *after]
-        rows = self._rows(
-            f"""
-            SELECT {FileRow.columns()} FROM {FILE_FROM}
-             WHERE {where}
-             ORDER BY file_change.at DESC, file_change.event DESC, file_change.path DESC
-             LIMIT ?""",
-            [*values, limit],
-        )
-        return [FileRow(*row) for row in rows]
-
-    def count_file_rows(self, condition: Condition) -> int:
-        where, values = condition
-        rows = self._one(
-            f"""
-            SELECT count(*) FROM file_change
-              JOIN file_path ON file_path.key = file_change.path
-              JOIN session ON session.key = file_change.session
-             WHERE {where}""",
-            values,
-        )
-        return int(rows[0])

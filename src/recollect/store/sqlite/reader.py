@@ -9,6 +9,7 @@ from recollect.store.sqlite.database import MAX_PARAMETERS
 from recollect.store.sqlite.forget_queries import ForgetQueries
 from recollect.store.sqlite.inventory import Inventory
 from recollect.store.sqlite.library_events import LibraryEvents
+from recollect.store.sqlite.library_files import LibraryFiles
 from recollect.store.sqlite.library_queries import LibraryQueries
 from recollect.store.sqlite.rows import (
     EVENT,
@@ -30,7 +31,7 @@ INDEXED = f"""
       FROM {EVENT_FROM} JOIN session ON session.key = event.session"""  # what the indexes need of an event
 
 
-class Reader(SessionQueries, LibraryQueries, LibraryEvents, UsageQueries, ForgetQueries, Inventory):
+class Reader(SessionQueries, LibraryQueries, LibraryEvents, LibraryFiles, UsageQueries, ForgetQueries, Inventory):
     """Queries of one thread. `interrupt_when` can stop a query that takes too long."""
 
     def __init__(self, path: Path, *, is_absent: bool = False) -> None:
