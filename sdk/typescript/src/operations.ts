@@ -237,6 +237,17 @@ export interface UsagePage {
   content?: string | null;
 }
 
+/** What tool calls did to files, newest first. */
+export interface FilePage {
+  files: FileEntry[];
+}
+
+/** What the tool calls of one session did to files, in their order. */
+export interface SessionFiles {
+  session: string;
+  files: FileEntry[];
+}
+
 /** The time of a session in a range. */
 export interface Interval {
   session: string;
@@ -1446,6 +1457,128 @@ export interface LibraryUsageAnswer {
   };
 }
 
+/** Files that sessions read, changed, created and deleted, newest first. */
+export interface LibraryFilesRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+  /** Only this operation: read, changed, created, deleted. */
+  operation?: string[];
+}
+
+/** The response of `library_files`. */
+export interface LibraryFilesAnswer {
+  data: FilePage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** The files of one session, in the order of its events. */
+export interface LibrarySessionFilesRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** How many, 1 to 200. Default 200. Default 200. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+}
+
+/** The response of `library_session_files`. */
+export interface LibrarySessionFilesAnswer {
+  data: SessionFiles;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** What sessions did to one file, newest first. */
+export interface LibraryFileHistoryRequest {
+  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  query?: string;
+  /** Only sessions of this agent: claude-code, codex, …. */
+  agent?: string[];
+  /** Only sessions of this project, by its name or folder. */
+  project?: string[];
+  /** Only sessions on this branch. */
+  branch?: string[];
+  /** Only sessions with this model; `*` stands for any characters: `opus*`. */
+  model?: string[];
+  /** Only sessions that called this tool. */
+  tool?: string[];
+  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  file?: string[];
+  /** Only sessions with events of this type; in a search, only such events. */
+  type?: string[];
+  /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
+  mode?: string[];
+  /** Only sessions in this state: working, waiting, idle, ended, died. */
+  state?: string[];
+  /** Only sessions with this label. */
+  label?: string[];
+  /** Only sessions of this machine. */
+  machine?: string[];
+  /** Only sessions with a failed tool call; false: only those without. */
+  failed?: boolean;
+  /** Only sessions active since: 7d, yesterday, 2026-03-01, last week of March. */
+  since?: string[];
+  /** Only sessions that began before this time. */
+  until?: string[];
+  /** How many, 1 to 200. Default 50. Default 50. */
+  limit?: number;
+  /** `page.next` of the page before, with the same filters. */
+  cursor?: string;
+  /** Only this operation: read, changed, created, deleted. */
+  operation?: string[];
+  /** The file's path, or the end of it. */
+  path: string;
+}
+
+/** The response of `library_file_history`. */
+export interface LibraryFileHistoryAnswer {
+  data: FilePage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
 /** Sessions as intervals of a time range, oldest first. Default: the last 7 days. */
 export interface LibraryActivityRequest {
   /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
@@ -1814,6 +1947,23 @@ export interface LibraryWriteEventNoteAnswer {
   };
 }
 
+/** Forget sessions for good: nothing of them is left in any file of the store, and no log brings them back. Sub-agents are forgotten with their parent. Agents' own logs stay as they are: the answer names those that exist. */
+export interface LibraryForgetRequest {
+  /** Sessions, each by any form of its id. */
+  ids?: string[];
+  /** All sessions of this project, by its name or folder. */
+  project?: string[];
+  /** All sessions that ended before this time: 2025-01-01, 90d, last year. */
+  before?: string;
+  /** Only say what would be forgotten. Default false. */
+  dry_run?: boolean;
+  /** The number of sessions that a dry run named; if it is another one now, nothing is forgotten. */
+  confirm?: number;
+}
+
+/** The response of `library_forget`. */
+export type LibraryForgetAnswer = JsonObject;
+
 /** JSON-RPC methods: parameters and response of each. */
 export interface Methods {
   "journey/get_or_create": [GetOrCreateJourneyRequest, GetOrCreateJourneyAnswer];
@@ -1844,6 +1994,9 @@ export interface Methods {
   "library/export/sessions": [LibraryExportSessionsRequest, LibraryExportSessionsAnswer];
   "library/search": [LibrarySearchRequest, LibrarySearchAnswer];
   "library/usage": [LibraryUsageRequest, LibraryUsageAnswer];
+  "library/files": [LibraryFilesRequest, LibraryFilesAnswer];
+  "library/session/files": [LibrarySessionFilesRequest, LibrarySessionFilesAnswer];
+  "library/files/history": [LibraryFileHistoryRequest, LibraryFileHistoryAnswer];
   "library/activity": [LibraryActivityRequest, LibraryActivityAnswer];
   "library/now": [LibraryNowRequest, LibraryNowAnswer];
   "library/observations": [LibraryObservationsRequest, LibraryObservationsAnswer];
@@ -1858,6 +2011,7 @@ export interface Methods {
   "library/label/remove": [LibraryRemoveLabelRequest, LibraryRemoveLabelAnswer];
   "library/note": [LibraryWriteNoteRequest, LibraryWriteNoteAnswer];
   "library/event/note": [LibraryWriteEventNoteRequest, LibraryWriteEventNoteAnswer];
+  "library/forget": [LibraryForgetRequest, LibraryForgetAnswer];
 }
 
 /** The name of a JSON-RPC method. */
@@ -1924,6 +2078,9 @@ export const ROUTES: Readonly<Record<Method, string>> = {
   "library/export/sessions": "GET /library/export",
   "library/search": "GET /library/search",
   "library/usage": "GET /library/usage",
+  "library/files": "GET /library/files",
+  "library/session/files": "GET /library/sessions/{id}/files",
+  "library/files/history": "GET /library/files/history",
   "library/activity": "GET /library/activity",
   "library/now": "GET /library/now",
   "library/observations": "GET /library/observations",
@@ -1938,4 +2095,5 @@ export const ROUTES: Readonly<Record<Method, string>> = {
   "library/label/remove": "DELETE /library/sessions/{id}/labels/{name}",
   "library/note": "PUT /library/sessions/{id}/note",
   "library/event/note": "PUT /library/events/{id}/note",
+  "library/forget": "POST /library/forget",
 };
