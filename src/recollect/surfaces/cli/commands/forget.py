@@ -7,11 +7,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from recollect.label import plural
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.realms.forget import finish_forgetting
 from recollect.surfaces.cli.output import deliver, library_answer
 from recollect.surfaces.cli.realm_options import TEXT, chosen_realm, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import ago, console, plain, plural, say, size, tilde
+from recollect.surfaces.cli.render import ago, console, plain, say, size, tilde
 from recollect.surfaces.cli.step_progress import StepProgress
 
 LISTED = 20  # sessions and logs that are listed before the rest is counted
@@ -57,21 +58,16 @@ def command(
     if not dry_run and not yes and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("Forgetting asks for confirmation, which needs a terminal. Add --yes, or --dry-run to look.")
     opened = realm_to_read(**realm)
-    if dry_run and as_json:
-        deliver(_run(opened, {**arguments, "dry_run": True}), as_json=True, show=_draw_plan)
-        return
-    plan = library_answer(opened, "forget", {**arguments, "dry_run": True})["data"]
     if not as_json:
+        plan = library_answer(opened, "forget", {**arguments, "dry_run": True})["data"]
         _draw_plan(plan)
-    if dry_run or not plan["sessions"]:
-        if as_json:
-            deliver(_run(opened, {**arguments, "dry_run": True}), as_json=True, show=_draw_plan)
-        return
-    if not yes:
-        click.confirm(f"Forget {_these(plan)} for good?", abort=True, err=True)
-    with StepProgress() as progress:
+        if dry_run or not plan["sessions"]:
+            return
+        if not yes:
+            click.confirm(f"Forget {_these(plan)} for good?", abort=True, err=True)
         arguments["confirm"] = plan["counts"]["sessions"]
-        reply = _run(opened, arguments, on_step=progress.update)
+    with StepProgress() as progress:
+        reply = _run(opened, {**arguments, "dry_run": dry_run}, on_step=progress.update)
     deliver(reply, as_json=as_json, show=lambda answer: _draw_receipt(answer["data"]))
 
 
