@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from recollect.display import code_span, escape_tags, neutralise, one_line, quote
+from recollect.display import code_span, neutralise, one_line
 from recollect.export.length_limits import cut_text
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def fenced(text: str, limit: int | None, *, language: str = "", tail: float = 0.
 def contained(text: str, limit: int | None) -> tuple[str, bool]:
     """Markdown of an answer that stays below the document's headings, and whether it was cut.
 
-    Open fences are closed, headings get lower, and HTML is shown as text. What would still escape becomes a quotation.
+    Open fences are closed, headings get lower, and HTML is shown as text. What would still escape becomes a code block.
     """
     cut = cut_text(neutralise(text).strip("\n"), limit)
     markdown = _closed(cut.head)
     if not _stays_inside(markdown):
-        markdown = escape_tags(quote(cut.head))
+        markdown = fenced(cut.head, None)[0].rstrip("\n")
     if cut.left_out:
         markdown += f"\n\n*… {cut.left_out:,} characters left out*"
     return markdown, bool(cut.left_out)
