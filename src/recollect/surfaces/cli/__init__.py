@@ -28,6 +28,7 @@ GROUPS = {
         "tail",
         "export",
         "usage",
+        "files",
         "ask",
         "observations",
         "trace",
