@@ -26,6 +26,6 @@ def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
     return "".join([*parts, ")"])
 
 
-def plural(count: int, noun: str) -> str:
-    """A number with its noun: "1 turn", "1,024 turns"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """A number with its noun: "1 turn", "1,024 turns". `nouns` is a plural that does not just end in s."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"

@@ -463,7 +463,7 @@ def test_a_failure_with_json_is_an_object(person: Person) -> None:
     with chat_server([answer_with(observation()), chat_error(500)]) as chat:
         configure_chat(person, chat)
         error = person.json("extract")["error"]
-    assert error["code"] == "model fault"
+    assert error["code"] == "model_unavailable"
     assert "HTTP 500" in error["message"]
     assert (error["details"]["status"], error["details"]["report"]["turns"]) == (500, 1)
 

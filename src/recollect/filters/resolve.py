@@ -187,6 +187,9 @@ class _Resolution:
     # ---- the result
 
     def session_filter(self) -> SessionFilter:
+        since, until = self.bounds.get("since"), self.bounds.get("until")
+        if since is not None and until is not None and until <= since:
+            raise BadFilter("until must be later than since.", field="until", value="", did_you_mean=[])
         keys = [self._labelled(), self._in_state(), self._here(), self._names("in")]
         return SessionFilter(
             sources=self._names("agent"),
@@ -199,8 +202,8 @@ class _Resolution:
             paths=self._names("file"),
             keys=tuple(names for names in keys if names is not EVERY),
             has_failed=self.has_failed,
-            since=self.bounds.get("since"),
-            until=self.bounds.get("until"),
+            since=since,
+            until=until,
         )
 
     def event_kinds(self) -> tuple[int, ...] | None:

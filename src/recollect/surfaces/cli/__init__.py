@@ -142,9 +142,12 @@ def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
 
 
 def _error_json(error: RecollectError, code: str) -> str:
-    """An error as JSON. Commands of the sessions family use its format; all others use this code."""
+    """An error as JSON. Commands of the sessions family use its format; all others use the library's codes."""
     error.args = (replace_surrogates(str(error)),)  # the message may quote an argument or a path
     if sys.argv[1] not in BARE_ERRORS:
+        from recollect.operations.library.envelope import CODES, INTERNAL  # as slow as the other
+
+        code = CODES.get(error.kind, INTERNAL) if code == error.kind else code
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
     from recollect.operations.sessions.envelope import error_reply  # takes 150 ms, and only errors need it
 

@@ -14,12 +14,12 @@ from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Reply, RequestContext
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_to_read, typed
 from recollect.surfaces.cli.render import print_json, say
+from recollect.surfaces.cli.short_forms import NOT_AN_ID
 from recollect.surfaces.transport.error_codes import codes_of_reply
 
 BARE = {"code", "message", "details"}  # fields of an error without an envelope
 EXISTING = {"journey_id", "session_id"}  # arguments that name something that must exist
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # a session's ID as most commands show it
-NOT_AN_ID = "Not an ID: {typed!r}. Copy one from `recollect list`, or type the first characters of a session's ID."
 
 
 def ask(
@@ -45,12 +45,18 @@ def ask(
 
 
 def library_answer(realm: LiveRealm, name: str, arguments: dict[str, Any], *, as_json: bool = False) -> dict[str, Any]:
-    """The answer of `library/NAME` with its envelope: data, page, warnings.
+    """The answer of `library/NAME` with its envelope: data, page, warnings. An error ends the program."""
+    return answer_of(realm, f"library_{name}", arguments, as_json=as_json)
 
-    An error is printed, and the program ends with its code. With `as_json` the deadlines of programs hold.
+
+def answer_of(
+    realm: LiveRealm, operation: str, arguments: dict[str, Any], *, as_json: bool = False, **options: Any
+) -> dict[str, Any]:
+    """The answer of an operation. An error is printed, and ends the program with its code.
+
+    With `as_json` the deadlines of programs hold; otherwise an answer comes late if need be.
     """
-    context = RequestContext.now(has_deadline=as_json)
-    reply = OPERATIONS[f"library_{name}"].run(realm, arguments, context)
+    reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now(has_deadline=as_json), **options)
     if reply.is_error:
         deliver(reply, as_json=as_json, show=lambda answer: None)
     answer: dict[str, Any] = msgspec.json.decode(reply.text)
@@ -89,11 +95,16 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None], typed_i
         message = NOT_AN_ID.format(typed=typed_id) if is_bad_id else _with_option_names(error["message"])
         say(f"recollect: {message}", err=True)
     else:
-        for warning in answer.get("warnings") or ():
-            say(f"! {_with_option_names(warning)}", err=True)
+        print_warnings(answer)
         show(answer)
     if (codes := codes_of_reply(reply)) is not None:
         sys.exit(codes.exit)
+
+
+def print_warnings(answer: Any) -> None:
+    """Print the warnings of an answer, on standard error."""
+    for warning in answer.get("warnings") or ():
+        say(f"! {_with_option_names(warning)}", err=True)
 
 
 def _with_option_names(message: str) -> str:

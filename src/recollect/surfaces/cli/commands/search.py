@@ -1,74 +1,131 @@
 """recollect search"""
 
+import sys
+import time
 from typing import Any
 
 import click
 
-from recollect.index.filters import Filters
+from recollect.errors import BadRequest
+from recollect.live import LiveRealm
 from recollect.model import SEARCHABLE
-from recollect.operations.history.requests import SearchSessions
-from recollect.surfaces.cli.output import ask
+from recollect.operations.library.requests import SearchLibrary
+from recollect.surfaces.cli.filter_options import FilteredCommand, filter_options
+from recollect.surfaces.cli.output import answer_of, ask, library_answer, print_warnings
+from recollect.surfaces.cli.pager import paged, pager_option
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
-from recollect.surfaces.cli.render import draw_search
-from recollect.surfaces.cli.request_options import request_options
-from recollect.surfaces.cli.times import since_option, until_option
+from recollect.surfaces.cli.render import say
+from recollect.surfaces.cli.render_search import Hits, draw_hits, print_hits
+from recollect.surfaces.cli.short_forms import place_of, short_forms
+
+COUNT = 10  # sessions: one to three screens
+MATCHES = 50  # of a session, the most: the best ones are shown, the others are counted
+TOOL_ARGUMENTS = {"query", "type", "limit", "why"}  # options that the MCP tool knows too
+TOOL_LIMIT = 50  # hits that the MCP tool gives at most
+TURN, EVENT = "turn:", "event:"
 
 
-@click.command("search")
-@click.argument("query", type=TEXT, nargs=-1, required=True)
-@request_options(
-    SearchSessions,
-    {"n_hits": "-n --hits", "event_types": "-t --type", "within_id": "--within"},
+@click.command("search", cls=FilteredCommand)
+@filter_options(
+    SearchLibrary,
+    flags={"type": "-t --type", "limit": "-n --limit --hits", "agent": "--agent --source"},
     help={
-        "n_hits": "Number of hits, {ge} to {le} (default: {default}).",
-        "event_types": f"Only events of this type: {', '.join(SEARCHABLE)}.",
-        "within_id": "Only this session or turn.",
+        "type": f"Only events of this type: {', '.join(SEARCHABLE)}.",
+        "limit": f"How many sessions (default: {COUNT}); with --json: hits.",
+        "mode": "How to find: text, vector or both. Or only chat, tool_calling, …",
+        "why": "Explain each score.",
     },
+    leave_out=("matches",),
 )
-@click.option("--source", type=TEXT, help="Only this agent, as listed by `recollect sources`.")
-@click.option("--project", type=TEXT, help="Only sessions of this project.")
-@click.option("--since", metavar="WHEN", help="Only events since: yesterday, 7d, 2026-04-30, last week …")
-@click.option("--until", metavar="WHEN", help="Only events before this time.")
-@click.option("--why", is_flag=True, help="Explain each score.")
+@click.option("--within", metavar="ID", type=TEXT, help="Only in this session or turn.")
+@pager_option
 @json_option
 @realm_options
-def command(
-    query: tuple[str, ...],
-    arguments: dict[str, Any],
-    source: str | None,
-    project: str | None,
-    since: str | None,
-    until: str | None,
-    why: bool,
-    as_json: bool,
-    **realm: Any,
-) -> None:
+def command(arguments: dict[str, Any], within: str | None, has_pager: bool, as_json: bool, **realm: Any) -> None:
     """Find where something was said or done.
 
-    Searches every session of every agent on this machine.
+    Searches every session of every agent on this machine. Filters may stand between the words.
 
     \b
     recollect search "cargo clippy failure"
     recollect search getUserName -t tool_call -t tool_response
     recollect search '"connection refused"' --since 7d --project webapp
-    recollect search "why is start-up slow" --why
+    recollect search upload retry agent:codex -branch:main
     """
-    filters = Filters(
-        source=source,
-        project=project,
-        since=since_option(since),
-        until=until_option(until),
-    )
     opened = realm_to_read(**realm)
     opened.repair_now()
-    arguments["query"] = " ".join(query)
-    ask(
-        "search_sessions",
-        arguments,
-        draw_search,
-        as_json=as_json,
-        realm=opened,
-        typed_id=arguments.get("within_id"),
-        filters=filters,
-        explain=why,
-    )
+    place = None if within is None else place_of(opened, within, as_json=as_json)
+    if not as_json:
+        _print_hits(opened, arguments, place, has_pager=has_pager)
+    elif _is_known_to_tool(arguments):
+        options = {"typed_id": within, "explain": arguments.get("why", False)}
+        ask("search_sessions", _tool_arguments(arguments, place), _ignore, as_json=True, realm=opened, **options)
+    else:
+        ask("library_search", _library_arguments(arguments, place), _ignore, as_json=True, realm=opened)
+
+
+def _is_known_to_tool(arguments: dict[str, Any]) -> bool:
+    """Whether the MCP tool `search_sessions` has these options. Then its envelope is printed."""
+    return arguments.keys() <= TOOL_ARGUMENTS and not any(value.startswith("-") for value in arguments.get("type", []))
+
+
+def _tool_arguments(arguments: dict[str, Any], place: str | None) -> dict[str, Any]:
+    """The same request for the MCP tool."""
+    names = {"query": "query", "type": "event_types", "limit": "n_hits"}
+    given = {names[name]: value for name, value in arguments.items() if name in names}
+    return given if place is None else {**given, "within_id": place}
+
+
+def _library_arguments(arguments: dict[str, Any], place: str | None) -> dict[str, Any]:
+    if place is None:
+        return arguments
+    if place.startswith((TURN, EVENT)):
+        raise BadRequest("--within takes a turn only without filters, and never an event.")
+    return {**arguments, "query": f"{arguments.get('query', '')} in:{place}"}
+
+
+def _ignore(answer: Any) -> None:
+    """Nothing is drawn with --json."""
+
+
+# ---- for people
+
+
+def _print_hits(realm: LiveRealm, arguments: dict[str, Any], place: str | None, *, has_pager: bool) -> None:
+    started = time.perf_counter()
+    if place is not None and place.startswith(TURN):
+        hits, warned = _hits_in_turn(realm, arguments, place)
+    else:
+        limits = {"limit": COUNT, "matches": MATCHES}
+        answer = library_answer(realm, "search", limits | _library_arguments(arguments, place))
+        hits, warned = answer["data"]["hits"], answer
+    elapsed_ms = (time.perf_counter() - started) * 1_000
+    print_warnings(warned)
+    found = Hits(hits, arguments.get("query", ""), elapsed_ms)
+    if not hits:
+        say(found.nothing())
+        return
+    with short_forms(realm) as shorten:
+        if sys.stdout.isatty():
+            with paged(has_pager=has_pager) as out:
+                draw_hits(out, found, shorten)
+        else:
+            print_hits(found, shorten)
+
+
+def _hits_in_turn(realm: LiveRealm, arguments: dict[str, Any], place: str) -> tuple[list[Any], Any]:
+    """The hits in one turn, which only the MCP tool can search, in the form of the library."""
+    if not _is_known_to_tool(arguments):
+        _library_arguments(arguments, place)  # refuses
+    request = {"n_hits": TOOL_LIMIT, "event_types": list(SEARCHABLE)} | _tool_arguments(arguments, place)
+    answer = answer_of(realm, "search_sessions", request, explain=arguments.get("why", False))
+    results = answer["data"]["results"]
+    matches = [
+        {"event": hit["event"]["id"], "type": hit["event"]["type"], "text": hit["snippet"]["text"], "why": hit.get("why")}
+        | {"score": hit["score"]}
+        for hit in results
+    ]
+    if not matches:
+        return [], answer
+    session = library_answer(realm, "session", {"id": results[0]["session"]["id"]})["data"]["session"]
+    return [{"session": session, "matches": matches}], answer
