@@ -15,12 +15,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import read_text
 from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import micro_dollars
 from recollect.sources.formats.values import parse_time
 
 HISTORY = ".aider.chat.history.md"
@@ -31,7 +33,8 @@ PROMPT, MESSAGE, MODEL = "#### ", "> ", ""
 LINE_END = "  "  # of Aider's own lines
 MODEL_NAME = re.compile(r"^(?:Main model|Models?): ([^\s,]+)", re.MULTILINE)
 COST = "> Tokens: "  # follows every answer
-TOKENS = re.compile(r"^Tokens: .*?received", re.MULTILINE)
+TOKENS = re.compile(r"^Tokens: .*?received.*", re.MULTILINE)
+DOLLARS = re.compile(r"Cost: \$([\d.,]*\d) (?:message|request)")
 AMOUNT = re.compile(r"(?<![\d.,])([\d.,]*\d)([kM]?) (sent|cached|cache hit|cache write|received)")
 SCALE = {"": 1, "k": 1_000, "M": 1_000_000}
 FAILURE = re.compile(r"^(?:litellm\.\S*Error|Unexpected error)", re.MULTILINE)
@@ -195,7 +198,9 @@ def _usage(cost: str) -> Usage:
     cached = amounts.get("cache hit", 0) + amounts.get("cached", 0)
     if sent >= cached + written:
         sent -= cached + written
-    return Usage(input=sent, output=amounts.get("received", 0), cache_read=cached, cache_write=written)
+    usage = Usage(input=sent, output=amounts.get("received", 0), cache_read=cached, cache_write=written)
+    dollars = DOLLARS.search(cost)
+    return replace(usage, cost=micro_dollars(float(dollars[1].replace(",", "")))) if dollars else usage
 
 
 SOURCE = Source(

@@ -20,8 +20,8 @@ from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_each, json_document, read_sidecar
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.usage import litellm_usage
-from recollect.sources.formats.values import parse_time
+from recollect.sources.formats.usage import litellm_usage, with_cost
+from recollect.sources.formats.values import as_object, parse_time
 
 SCHEMA = "ATIF-"
 CONTINUATION = re.compile(r"(.*)\.cont-(\d+)\.json")
@@ -116,7 +116,7 @@ def _step(builder: RecordBuilder, step: Step, raw: str) -> Iterator[Entry]:
             if text:
                 yield builder.record(Kind.SYSTEM, text)
         case "agent":
-            builder.usage = litellm_usage(step.metrics)
+            builder.usage = with_cost(litellm_usage(step.metrics), as_object(step.metrics).get("cost_usd"))
             yield from _answer(builder, step, text)
         case _:
             yield builder.unknown(raw)

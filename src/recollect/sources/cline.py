@@ -182,6 +182,7 @@ _usage = tokens(
     output="outputTokens",
     cache_read="cacheReadTokens",
     cache_write="cacheWriteTokens",
+    cost="cost",
     cached_in_input=True,
 )
 

@@ -7,7 +7,7 @@ named after the message and the call that started it: `<message>$$<call>`.
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.recognition import has_tables
 from recollect.sources.formats.source import Database, Source
 from recollect.sources.formats.sqlite import query, select, select_one
+from recollect.sources.formats.usage import with_session_cost
 from recollect.sources.formats.values import parse_time
 
 STOPS = {
@@ -57,7 +58,18 @@ def homes(env: Mapping[str, str]) -> list[Path]:
     return [Path(project.data_dir) for project in (listed or Projects()).projects if project.data_dir.startswith("/")]
 
 
-def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterable[Entry]:
+    """A session's entries. Crush counts no tokens; it adds the cost of a sub-agent to that of its parent."""
+    ((cost,),) = db.execute(
+        """
+        SELECT cost - (SELECT total(cost) FROM sessions AS child WHERE child.parent_session_id = sessions.id)
+          FROM sessions WHERE id = ?""",
+        (session,),
+    )
+    return with_session_cost(_entries(path, db, session), cost)
+
+
+def _entries(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     info = select_one(db, "sessions", ("title", "parent_session_id", "summary_message_id"), session)
     yield SessionMetadata(
         session=session,

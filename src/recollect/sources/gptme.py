@@ -25,7 +25,7 @@ from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import around_blocks, find_blocks
-from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.usage import tokens, with_cost
 from recollect.sources.formats.values import as_object, parse_time
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
@@ -153,7 +153,7 @@ def _without(text: str, places: list[slice]) -> str:
 def _usage(metadata: dict[str, Any]) -> Usage | None:
     """The token counts: in `usage`, or in early versions next to the model."""
     counts = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
-    return _read_counts(counts) if "output_tokens" in counts else None
+    return with_cost(_read_counts(counts) if "output_tokens" in counts else None, metadata.get("cost"))
 
 
 _read_counts = tokens(

@@ -23,8 +23,8 @@ from recollect.sources.formats.homes import config
 from recollect.sources.formats.json import decode_each, decode_or_none, json_document
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.usage import litellm_usage
-from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.formats.usage import litellm_usage, with_cost, with_session_cost
+from recollect.sources.formats.values import as_object, as_text, parse_time
 
 FORMAT = "mini-swe-agent"
 COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
@@ -40,6 +40,7 @@ STOPS = {
 
 
 class Extra(Struct):
+    cost: Any = None
     timestamp: Any = None
     response: Any = None
     returncode: Any = None
@@ -82,6 +83,7 @@ class Config(Struct):
 
 class Info(Struct):
     config: Any = None
+    model_stats: Any = None
     exit_status: Any = None
     submission: Any = None
 
@@ -109,6 +111,11 @@ def recognises(head: Head) -> bool:
 
 
 def read(path: Path, content: Trajectory) -> Iterable[Entry]:
+    stats = as_object((decode_or_none(as_text(content.info), Info) or Info()).model_stats)
+    return with_session_cost(_entries_of(path, content), stats.get("instance_cost"))
+
+
+def _entries_of(path: Path, content: Trajectory) -> Iterator[Entry]:
     messages = list(decode_each(content.messages, Message))
     task = next((text_of(message.content) for _, message, _ in messages if message and message.role == "user"), None)
     if task is None:
@@ -227,7 +234,7 @@ def _end(builder: RecordBuilder, status: Any, submission: Any) -> Record:
 
 def _usage(extra: Extra, raw: str) -> Usage | None:
     response = extra.response if isinstance(extra.response, dict) else decode_or_none(raw, dict[str, Any]) or {}
-    return litellm_usage(response.get("usage"))
+    return with_cost(litellm_usage(response.get("usage")), extra.cost)
 
 
 SOURCE = Source(

@@ -165,7 +165,7 @@ def _stop(status: str) -> Stop:
     return Stop.CRASH if "error" in status or "api" in status else Stop.OTHER
 
 
-_usage = tokens(input="tokens_sent", output="tokens_received")
+_usage = tokens(input="tokens_sent", output="tokens_received", cost="instance_cost")
 
 
 SOURCE = Source(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.claude_code.metadata import SIDE_RECORDS, attachment, stop_hook, system
@@ -34,6 +35,7 @@ from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.source import Lines, Source
+from recollect.sources.formats.usage import micro_dollars
 from recollect.sources.formats.values import UUID, as_count, as_object, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
@@ -214,7 +216,7 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
         stop = Stop.CRASH if row.is_api_error_message else None
         yield record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
         return
-    usage = _usage(message, state)
+    before, usage = _count(message, row.cost_usd, state)
     for place, block in enumerate(_blocks(row)):
         if _is_repeated(message, block, state):
             yield Ignored("repeated block")
@@ -228,6 +230,8 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
             state.tasks[digest(str(entry.arguments["prompt"]))] = entry.call
             keep_recent(state.tasks, RECENT)
         yield entry
+    if usage is not None and message.id is not None:
+        state.usage[message.id] = before  # nothing of this line is stored, so a later line of the message gets its tokens
 
 
 def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
@@ -251,17 +255,18 @@ def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, m
             return record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
 
 
-def _usage(message: Message, state: ClaudeState) -> Usage | None:
-    """The tokens that this line adds to the count of earlier lines of its API message."""
+def _count(message: Message, cost: Any, state: ClaudeState) -> tuple[Usage, Usage | None]:
+    """What earlier lines of the API message had counted, and the tokens and the cost that this line adds."""
     if message.usage is None:
-        return None
-    total = _counts(message.usage)
+        return Usage(), None
+    total = replace(_counts(message.usage), cost=micro_dollars(cost))
     if message.id is None:
-        return total
+        return Usage(), total
     before = state.usage.pop(message.id, Usage())
+    total = replace(total, cost=max(total.cost, before.cost))  # not every line repeats it
     state.usage[message.id] = total
     keep_recent(state.usage, OPEN_MESSAGES)
-    return total - before if total != before else None
+    return before, total - before if total != before else None
 
 
 def _counts(usage: ApiUsage) -> Usage:

@@ -58,6 +58,7 @@ class Row(Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     is_aborted_mid_stream: bool | None = None
+    cost_usd: Any = field(default=None, name="costUSD")  # up to 1.0.8
     prompt_source: str | None = None
     origin: Origin | str | None = None
     message: Message | str | None = None

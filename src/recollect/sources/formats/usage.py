@@ -3,11 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from recollect.model import AGENT_KINDS, Entry, Record, Usage
 from recollect.sources.formats.values import as_count
 
 Names = str | tuple[str, ...]
 """The name of a field, or of several fields: the first one with a count is used."""
+MICRO = 1_000_000  # micro-dollars in a dollar
+MAX_DOLLARS = 1_000_000.0  # more than any call or session costs: a larger number is not an amount of dollars
+AMOUNTS = ("total", "usd", "total_cost", "value")  # fields of a cost that is an object
 
 
 def tokens(
@@ -17,12 +22,14 @@ def tokens(
     cache_read: Names = (),
     cache_write: Names = (),
     reasoning: Names = (),
+    cost: str = "",
     cached_in_input: bool = False,
     reasoning_in_output: bool = True,
 ) -> Callable[[Any], Usage | None]:
     """A function that turns an agent's token counts, an object, into `Usage`; anything else into None.
 
     `cached_in_input`: the agent counts cached tokens as input too, so they are subtracted.
+    `cost`: the field with what the call cost in dollars, if the agent records it.
     `reasoning_in_output`: False if the agent counts reasoning separately from the output, so that it is added.
     """
 
@@ -37,9 +44,25 @@ def tokens(
             cache_read=read,
             cache_write=written,
             reasoning=reasoned,
+            cost=micro_dollars(counts.get(cost)) if cost else 0,
         )
 
     return usage_of
+
+
+def micro_dollars(amount: Any) -> int:
+    """A recorded cost in micro-dollars, from dollars or an object with them; 0 if it is none. Agents write 0 for unknown."""
+    if isinstance(amount, Mapping):
+        amount = next((amount[name] for name in AMOUNTS if name in amount), None)
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount <= MAX_DOLLARS:
+        return 0
+    return max(1, round(amount * MICRO))
+
+
+def with_cost(usage: Usage | None, amount: Any) -> Usage | None:
+    """The tokens of a call with its recorded cost in dollars."""
+    cost = micro_dollars(amount)
+    return replace(usage or Usage(), cost=cost) if cost else usage
 
 
 def first_count(counts: Mapping[str, Any], names: Names) -> int:
@@ -81,4 +104,26 @@ def with_total(entries: Iterable[Entry], total: Usage) -> list[Entry]:
     agent_records = [entry for entry in all_entries if isinstance(entry, Record) and entry.kind in AGENT_KINDS]
     if agent_records and total != Usage():
         agent_records[-1].usage = total
+    return all_entries
+
+
+def with_session_cost(entries: Iterable[Entry], amount: Any) -> list[Entry]:
+    """A session's entries, for agents that record what a session cost, not what each call did.
+
+    Each call gets a part of the cost, by its tokens; without any call, the agent's last record gets it. Costs that calls
+    have already are part of the session's.
+    """
+    all_entries = list(entries)
+    calls = [entry for entry in all_entries if isinstance(entry, Record) and entry.usage is not None]
+    rest = micro_dollars(amount) - sum(call.usage.cost for call in calls if call.usage)
+    unpriced = [call for call in calls if call.usage and not call.usage.cost]
+    if not calls:
+        unpriced = [entry for entry in all_entries if isinstance(entry, Record) and entry.kind in AGENT_KINDS][-1:]
+    weights = [call.usage.total() if call.usage else 1 for call in unpriced]
+    weights = weights if any(weights) else [1] * len(weights)
+    for place, call in enumerate(unpriced if rest > 0 else ()):
+        left = sum(weights[place:])
+        part = rest * weights[place] // left if left else rest  # of what is left, so that all parts add up
+        rest -= part
+        call.usage = replace(call.usage or Usage(), cost=part)
     return all_entries

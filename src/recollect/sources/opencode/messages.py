@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Record, SessionMetadata, Stop, Usage
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.usage import with_cost
 from recollect.sources.formats.values import as_count, as_object, parse_time
 
 ABORTED = "MessageAbortedError"
@@ -24,6 +25,7 @@ class Message(Struct):
     error: Any = None
     summary: Any = None  # of an answer: whether it summarises the session; of a prompt: its outcome
     tokens: Any = None
+    cost: Any = None
     model_id: str | None = field(default=None, name="modelID")
     time: Any = None
 
@@ -54,6 +56,7 @@ class Part(Struct):
     files: Any = None
     error: Any = None
     tokens: Any = None
+    cost: Any = None
     time: Any = None
     json: str = field(default="", name="$json")  # the complete part, as it was written
 
@@ -141,7 +144,7 @@ def _read_agent(place: MessagePlace, message: Message, parts: list[Part]) -> Ite
     is_counted = False
     for part in parts:
         if part.type == "step-finish":
-            _set_usage(records[step_start:], part.tokens)
+            _set_usage(records[step_start:], part.tokens, part.cost)
             step_start, is_counted = len(records), True
             yield Ignored("step-finish")
         elif part.type in BOOKKEEPING:
@@ -151,7 +154,7 @@ def _read_agent(place: MessagePlace, message: Message, parts: list[Part]) -> Ite
             yield from _child(place, part)
     records += _end_turn(place, message, parts, records)
     if not is_counted:
-        _set_usage(records, message.tokens)
+        _set_usage(records, message.tokens, message.cost)
     yield from records
 
 
@@ -239,10 +242,10 @@ def _name(error: Any) -> str:
     return text_of(error.get("name")) if isinstance(error, dict) else ""
 
 
-def _set_usage(records: list[Record], tokens: Any) -> None:
+def _set_usage(records: list[Record], tokens: Any, cost: Any) -> None:
     first = next((record for record in records if record.kind in AGENT_KINDS), records[0] if records else None)
     if first is not None and isinstance(tokens, dict):
-        first.usage = _usage(tokens)
+        first.usage = with_cost(_usage(tokens), cost)
 
 
 def _usage(tokens: dict[str, Any]) -> Usage:

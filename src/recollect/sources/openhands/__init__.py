@@ -25,8 +25,8 @@ from recollect.sources.formats.json import decode_or_none, json_document, read_c
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.usage import litellm_usage
-from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.formats.usage import litellm_usage, with_session_cost
+from recollect.sources.formats.values import as_object, as_text, parse_time
 from recollect.sources.openhands.actions import act_entries
 from recollect.sources.openhands.events import event_entries
 from recollect.sources.openhands.progress import SessionProgress
@@ -65,6 +65,7 @@ class Row(Struct):
     question_id: Any = None
     issue: Any = None
     metadata: Any = None
+    metrics: Any = None
     error: Any = None
 
 
@@ -146,7 +147,8 @@ def read_folder(path: Path, state: State) -> Iterable[Entry]:
     yield SessionMetadata(
         session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model")
     )
-    yield from _read_event_files(path, session, SessionProgress(usages=_usages(state.stats)))
+    entries = _read_event_files(path, session, SessionProgress(usages=_usages(state.stats)))
+    yield from with_session_cost(entries, _cost(state.stats))
 
 
 def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
@@ -220,8 +222,12 @@ def _row(session: str, row: Row) -> Iterator[Entry]:
     title = _within(row.issue, "title") or text_of(row.instance_id)
     yield SessionMetadata(session=session, model=model, title=title or None, title_rank=TitleRank.SUMMARY)
     progress = SessionProgress(is_evaluation=True)
-    for place, raw in enumerate(_flat(row.history), 1):
-        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), progress)
+    read = (
+        entry
+        for place, raw in enumerate(_flat(row.history), 1)
+        for entry in _entries(session, place, bytes(raw).decode("utf-8", "replace"), progress)
+    )
+    yield from with_session_cost(read, as_object(row.metrics).get("accumulated_cost"))
     if error := text_of(row.error):
         builder = RecordBuilder(session=session, key=f"{session}/error")
         yield builder.record(Kind.RUNTIME, error, stop=Stop.OTHER if LIMIT in error else Stop.CRASH, failed=True)
@@ -256,6 +262,13 @@ def _usages(stats: Any) -> dict[str, Usage | None]:
             if isinstance(count, dict):
                 usages[as_text(count.get("response_id"))] = litellm_usage(count)
     return usages
+
+
+def _cost(stats: Any) -> float:
+    """What all models of a session cost, in dollars."""
+    metrics = as_object(as_object(stats).get("usage_to_metrics")).values()
+    costs = [as_object(metric).get("accumulated_cost") for metric in metrics]
+    return sum(cost for cost in costs if isinstance(cost, int | float))
 
 
 def _within(value: Any, *names: str) -> str | None:

@@ -12,8 +12,8 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.usage import litellm_usage
-from recollect.sources.formats.values import as_text
+from recollect.sources.formats.usage import litellm_usage, with_cost
+from recollect.sources.formats.values import as_object, as_text
 from recollect.sources.openhands.progress import SessionProgress
 
 TOOLS = {
@@ -48,6 +48,7 @@ class Act(Struct):
     cause: Any = None
     exit_code: Any = None
     tool_call_metadata: Any = None
+    llm_metrics: Any = None
 
 
 class Metadata(Struct):
@@ -62,6 +63,8 @@ def act_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -> 
     if isinstance(act.action, str):
         args = act.args if isinstance(act.args, dict) else decode_or_none(raw, dict[str, Any]) or {}
         _set_model_and_usage(builder, metadata.model_response, progress)
+        cost = progress.cost_since(as_object(act.llm_metrics).get("accumulated_cost"))
+        builder.usage = with_cost(builder.usage, cost)
         yield from _action(builder, act, args, metadata, progress)
     elif isinstance(act.observation, str):
         yield from _observation(builder, act, metadata, progress)

@@ -14,6 +14,7 @@ class SessionProgress(Struct):
     call: str | None = None  # the last call, for an output that does not name its call
     responses: set[str] = set()  # ids of the provider's answers whose tokens are counted
     usages: dict[str, Usage | None] = {}  # by an answer's id, if the events do not have them
+    cost: float = 0.0  # of the session so far, in dollars
 
     def user_input(self, builder: RecordBuilder, text: str) -> Record:
         """A record of a user message: a prompt, except in an evaluation, where only the first one is."""
@@ -28,3 +29,10 @@ class SessionProgress(Struct):
             return False
         self.responses.add(response)
         return True
+
+    def cost_since(self, total: Any) -> float:
+        """What was spent since the last event that told the session's cost so far, in dollars."""
+        if not isinstance(total, int | float) or not total > self.cost:
+            return 0.0
+        spent, self.cost = total - self.cost, float(total)
+        return spent

@@ -244,6 +244,7 @@ _usage = tokens(
     cache_read="cacheRead",
     cache_write="cacheWrite",
     reasoning=("reasoning", "reasoningTokens"),
+    cost="cost",
 )
 
 

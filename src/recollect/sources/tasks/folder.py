@@ -25,6 +25,7 @@ from recollect.sources.formats.homes import Homes
 from recollect.sources.formats.json import decode_each, json_document, read_sidecar
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document
+from recollect.sources.formats.usage import with_cost
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.tasks.conversation import is_conversation, read_conversation
 from recollect.sources.tasks.entries import Message, NumberedMessage, Task, plain, reason
@@ -273,10 +274,11 @@ def _usage(counts: dict[str, Any]) -> Usage | None:
     read, written = as_count(counts.get("cacheReads")), as_count(counts.get("cacheWrites"))
     tokens_in, tokens_out = as_count(counts.get("tokensIn")), as_count(counts.get("tokensOut"))
     if not (read or written or tokens_in or tokens_out):
-        return None
+        return with_cost(None, counts.get("cost"))
     if counts.get("apiProtocol") == "openai":
         tokens_in = max(tokens_in - read - written, 0)
-    return Usage(input=tokens_in, output=tokens_out, cache_read=read, cache_write=written)
+    usage = Usage(input=tokens_in, output=tokens_out, cache_read=read, cache_write=written)
+    return with_cost(usage, counts.get("cost"))
 
 
 def _end_of_request(task: Task) -> Iterator[Record]:
