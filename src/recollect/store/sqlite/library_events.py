@@ -127,15 +127,15 @@ class LibraryEvents(SqliteDatabase):
         """(id, number of files) of the other sessions that changed files which this one changed, most files first."""
         return self._rows(
             f"""
+            WITH own (path) AS (SELECT DISTINCT path FROM file_change WHERE session = :own AND operation IN {CHANGING})
             SELECT session.id, count(DISTINCT other.path) AS files
-              FROM file_change AS own
-              JOIN session AS here ON here.key = own.session
-              JOIN file_change AS other ON other.path = own.path AND other.session <> own.session
-              JOIN session ON session.key = other.session AND session.project IS here.project
-             WHERE own.session = ? AND own.operation IN {CHANGING} AND other.operation IN {CHANGING}
-               AND session.{LISTED.replace(" AND ", " AND session.")}
-             GROUP BY session.id ORDER BY files DESC, session.updated_at DESC LIMIT ?""",
-            (session, limit),
+              FROM own
+              CROSS JOIN file_change AS other ON other.path = own.path AND other.session <> :own
+              JOIN session ON session.key = other.session
+             WHERE other.operation IN {CHANGING} AND session.{LISTED.replace(" AND ", " AND session.")}
+               AND session.project IS (SELECT project FROM session WHERE key = :own)
+             GROUP BY session.id ORDER BY files DESC, session.updated_at DESC LIMIT :limit""",
+            {"own": session, "limit": limit},
         )
 
     def progress(self) -> tuple[str, int, int]:
