@@ -14,8 +14,8 @@ from tests.conftest import Person
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def on_a_terminal(person: Person, *arguments: str, columns: int = 120, **environment: str) -> str:
-    """The complete output of a command on a terminal, with control sequences."""
+def on_a_terminal(person: Person, *arguments: str, columns: int = 120, typed: str = "", **environment: str) -> str:
+    """The complete output of a command on a terminal, with control sequences. `typed` is what the person types."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = {**person.env, "TERM": "xterm-256color", **environment}
@@ -23,6 +23,7 @@ def on_a_terminal(person: Person, *arguments: str, columns: int = 120, **environ
     command = [sys.executable, "-m", "recollect", *arguments]
     with subprocess.Popen(command, env=env, stdin=follower, stdout=follower, stderr=follower) as process:
         os.close(follower)
+        os.write(leader, typed.encode())
         shown = b"".join(iter(lambda: _read(leader), b""))
         os.close(leader)
         process.wait(60)

@@ -79,15 +79,15 @@ def command(agents: tuple[str, ...], dry_run: bool, undo: bool, project: bool, y
 def _named(names: Sequence[str]) -> list[Agent]:
     """The agents with these names."""
     by_name = {name: agent for agent in AGENTS for name in (agent.name, *agent.aliases)}
-    chosen = []
+    chosen: dict[str, Agent] = {}
     for name in names:
         agent = by_name.get(name.casefold())
         if agent is None:
             near = near_names(name, [agent.name for agent in AGENTS])
             known = "" if near else f" These can be set up: {', '.join(one.name for one in AGENTS)}."
             raise BadRequest(no_such("agent", name, near) + known, did_you_mean=near)
-        chosen.append(agent)
-    return list(dict.fromkeys(chosen))
+        chosen[agent.name] = agent
+    return list(chosen.values())
 
 
 def _project_folder() -> Path:
