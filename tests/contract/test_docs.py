@@ -16,6 +16,8 @@ from recollect.operations import FAMILIES, Operation
 from recollect.operations.sessions.envelope import CODES
 from recollect.operations.sessions.requests import MAX_LABEL, MAX_LABELS, MAX_PROMPT
 from recollect.settings import Settings
+from recollect.setup import AGENTS, Agent, Surroundings
+from recollect.setup.agent import SettingsFile
 from recollect.surfaces.cli import COMMANDS
 from tests.source_table import PAGE, README, page, readme
 
@@ -96,6 +98,17 @@ def test_the_limits_of_sessions_are_documented() -> None:
     assert f"{MAX_PROMPT:,} characters" in page
     assert f"{MAX_LABELS} labels of at most {MAX_LABEL} characters" in page
     assert f"{MAX_TEXT >> 20} million characters" in page
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_the_page_about_setup_lists_every_agent_with_its_files(agent: Agent) -> None:
+    page = (ROOT / "docs" / "setup.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {agent.title} | `{agent.name}` |")]
+    for file in agent.user:
+        (path, *_) = file.place(Surroundings({"HOME": "/home/ada"}))
+        assert not isinstance(file, SettingsFile) or path.name in row
+        assert "skills" not in path.parts or "skill" in row
+    assert (agent.check is not None) == (agent.title in page.split("whether they see the server")[0].split("Afterwards")[1])
 
 
 def test_every_dependency_is_justified() -> None:

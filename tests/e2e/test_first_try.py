@@ -37,11 +37,11 @@ def test_a_machine_without_sessions_shows_the_sample_and_is_unchanged(home: Path
     assert "There are no agent sessions on this machine yet." in shown
     assert "$ recollect search" in shown and "The booking tests fail on CI" in shown
     assert "export PATH=" in shown and "any MCP client: a server on stdio" in shown
-    assert "claude mcp add" not in shown
+    assert "recollect setup" not in shown
     assert list(home.iterdir()) == []
 
 
-def test_make_try_prints_a_command_for_each_agent_found(home: Path, programs: Path) -> None:
+def test_make_try_prints_the_command_that_connects_the_agents_found(home: Path, programs: Path) -> None:
     claude = Claude()
     write(
         home / ".claude" / "projects" / "-p" / f"{claude.session}.jsonl",
@@ -52,6 +52,4 @@ def test_make_try_prints_a_command_for_each_agent_found(home: Path, programs: Pa
     shown = first_try(home, programs)
     program = Path(sys.executable).with_name("recollect")
     assert "the heron tests fail" in shown and "sample" not in shown
-    assert f"claude mcp add --scope user recollect -- {program} mcp" in shown  # this agent has sessions
-    assert f"codex mcp add recollect -- {program} mcp" in shown  # this agent is installed
-    assert "gemini mcp add" not in shown
+    assert f"  # Claude Code, Codex\n  {program} setup\n" in shown, "one has sessions, the other is installed"

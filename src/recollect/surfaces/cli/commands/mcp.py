@@ -18,8 +18,8 @@ def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
     """Serve MCP to agents, on standard input and output.
 
     \b
-    claude mcp add recollect -- recollect mcp
-    codex mcp add recollect -- recollect mcp
+    recollect setup                             # connects your agents to this
+    recollect mcp --toolsets history,memory
     """
     names = tuple(name.strip() for name in toolsets.split(",")) if toolsets else TOOLSETS
     unknown = [name for name in names if name not in TOOLSETS]
