@@ -5,6 +5,7 @@ A filter is a known key with a value that can fit it. Anything else stays text, 
 """
 
 import re
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -20,6 +21,7 @@ KEYS = (*NAMES, *CLOSED, "file", FAILED, "since", "until", "in")
 TOKEN = re.compile(r'-?[A-Za-z]+:"[^"]*"|"[^"]*"|\S+')
 FILTER = re.compile(r'(-?)([A-Za-z]+):(?:"([^"]*)"|([^\s"]+))')
 URL = "//"
+SEPARATOR = ":"
 
 
 class FilterTerm(Struct, frozen=True):
@@ -32,14 +34,24 @@ class FilterTerm(Struct, frozen=True):
 
 
 class FilterQuery(Struct, frozen=True):
-    """The filters of a query, and the text without them."""
+    """The filters of a query, and the text without them. Further filters may come from elsewhere."""
 
     text: str
     terms: tuple[FilterTerm, ...] = ()
+    query: str = ""  # with its filters
+
+    def text_without(self, terms: Collection[FilterTerm]) -> str:
+        """The query without some of its filters. Without any of them it is the query, to the letter."""
+        left_out = {term.written for term in terms if term.written}
+        if not left_out:
+            return self.query
+        return " ".join(token for token in TOKEN.findall(self.query) if token not in left_out)
 
 
 def split(query: str) -> FilterQuery:
     """The filters of a query, and the rest of its text. A query without filters is returned unchanged."""
+    if SEPARATOR not in query:
+        return FilterQuery(query, (), query)
     tokens = TOKEN.findall(query)
     terms = [_term(token) for token in tokens]
     for position, token in enumerate(tokens):
@@ -47,8 +59,9 @@ def split(query: str) -> FilterQuery:
             terms[position] = FilterTerm(FAILED, "true", token.startswith("-"), token)
     found = tuple(term for term in terms if term is not None)
     if not found:
-        return FilterQuery(query)
-    return FilterQuery(" ".join(token for token, term in zip(tokens, terms, strict=True) if term is None), found)
+        return FilterQuery(query, (), query)
+    text = " ".join(token for token, term in zip(tokens, terms, strict=True) if term is None)
+    return FilterQuery(text, found, query)
 
 
 def _term(token: str) -> FilterTerm | None:

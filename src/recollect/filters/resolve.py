@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from recollect.dates import is_impossible, parse_window, problem_of, since_of, until_of
 from recollect.errors import BadFilter, NotFound
-from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterTerm
+from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterQuery, FilterTerm
 from recollect.model import KIND_CODE, Kind
 from recollect.project import project_of
 from recollect.session_state import SessionState
@@ -87,15 +87,15 @@ class ResolvedFilters(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what was ambiguous, or is searched as text although it looks like a filter
 
 
-def resolve(query_text: str, terms: Iterable[FilterTerm], vocabulary: Vocabulary) -> ResolvedFilters:
-    """The filters that terms mean together. Terms of one key are alternatives; those of different keys must all fit."""
+def resolve(query: FilterQuery, vocabulary: Vocabulary) -> ResolvedFilters:
+    """What the filters of a query mean together. Those of one key are alternatives; those of different keys must all fit."""
     resolution = _Resolution(vocabulary)
-    for term in terms:
+    for term in query.terms:
         resolution.add(term)
-    words = [query_text, *(term.written for term in resolution.ordinary)]
+    filters = [term for term in query.terms if term not in resolution.ordinary]
     return ResolvedFilters(
         resolution.session_filter(),
-        " ".join(word for word in words if word),
+        query.text_without(filters),
         resolution.event_kinds(),
         resolution.event_tools(),
         tuple(resolution.notes),
@@ -174,7 +174,7 @@ class _Resolution:
         near = near_names(term.value.rpartition("/")[2], reader.file_names())
         if term.written and not near:
             return None
-        raise BadFilter(no_such("file", term.value, near), field="file", value=term.value, did_you_mean=near)
+        raise _unknown(term, near)
 
     def _session(self, term: FilterTerm) -> list[int] | None:
         try:
@@ -292,7 +292,7 @@ def _fitting(term: FilterTerm, names: Iterable[str], fits: Callable[[str, str], 
     near = near_names(term.value, known)
     if term.written and not near:
         return None
-    raise BadFilter(no_such(term.key, term.value, near), field=term.key, value=term.value, did_you_mean=near)
+    raise _unknown(term, near)
 
 
 def _fits(name: str, value: str) -> bool:
@@ -325,7 +325,16 @@ def no_such(key: str, value: str, near: list[str]) -> str:
     """The sentence for a value that fits nothing."""
     if not near:
         return f"There is no {key} {value!r}."
-    return f"There is no {key} {value!r}; did you mean {' or '.join(near)}?"
+    *others, last = near
+    return f"There is no {key} {value!r}; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+
+
+def _unknown(term: FilterTerm, near: list[str]) -> BadFilter:
+    """The error for a value that fits nothing, and in a query how to search for its text."""
+    sentence = no_such(term.key, term.value, near)
+    if term.written and '"' not in term.written:
+        sentence += f' To find this text, quote it: "{term.written}".'
+    return BadFilter(sentence, field=term.key, value=term.value, did_you_mean=near)
 
 
 def _closed(term: FilterTerm, allowed: Iterable[str]) -> Any:
@@ -334,7 +343,7 @@ def _closed(term: FilterTerm, allowed: Iterable[str]) -> Any:
     if value is not None:
         return value
     near = near_names(term.value, by_name) or list(by_name)
-    raise BadFilter(no_such(term.key, term.value, near), field=term.key, value=term.value, did_you_mean=near)
+    raise _unknown(term, near)
 
 
 def _truth(term: FilterTerm) -> bool:

@@ -11,13 +11,19 @@ from recollect.operations.operation import Envelope, Operation, Reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
+    ErrorKind.BAD_FILTER: "invalid_request",
+    ErrorKind.AMBIGUOUS: "invalid_request",
     ErrorKind.BAD_ID: "invalid_id",
     ErrorKind.BAD_EVENT_TYPE: "unsupported_event_type",
     ErrorKind.NOT_FOUND: "not_found",
     ErrorKind.DEADLINE: "deadline_exceeded",
 }
 INTERNAL = "internal_error"
-ERROR = {"code": {"enum": [*CODES.values(), INTERNAL]}, "message": {"type": "string"}, "details": {"type": "object"}}
+ERROR = {
+    "code": {"enum": [*dict.fromkeys(CODES.values()), INTERNAL]},
+    "message": {"type": "string"},
+    "details": {"type": "object"},
+}
 PERFORMANCE = {"elapsed_ms": {"type": "number"}, "sla_target_ms": {"type": "integer"}, "met_sla": {"type": "boolean"}}
 
 # Target response times in milliseconds, fixed by the contract: by the kind of the id, else by the tool.

@@ -40,7 +40,7 @@ class SearchSessions(HistoryRequest):
             min_length=1,
             max_length=4_096,  # characters, the contract's
             description="What to look for, {min_length} to {max_length} characters. "
-            "Example: ClickHouse schema migration failure",
+            "Example: ClickHouse schema migration failure. It may have filters: agent:codex project:api since:7d file:*.go",
             extra={"strip": True},
         ),
     ]

@@ -12,8 +12,8 @@ from recollect.operations.context import RequestContext
 from recollect.operations.library.answers import QuestionAnswer
 from recollect.operations.library.context import open_library
 from recollect.operations.library.envelope import LibraryAnswer
+from recollect.operations.library.event_filters import event_filters
 from recollect.operations.library.requests import AskLibrary
-from recollect.operations.library.search import event_filters
 from recollect.operations.memory.ask import answer
 
 

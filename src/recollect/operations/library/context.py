@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.filters import FilterTerm, ResolvedFilters, Vocabulary, resolve
+from recollect.filters import FilterQuery, FilterTerm, ResolvedFilters, Vocabulary, resolve
 from recollect.library_answers import LibrarySession
 from recollect.live import LiveRealm
 from recollect.model import now_ms, observation_type
@@ -51,12 +51,11 @@ class Library(Struct, frozen=True):
 
     def resolve(self, request: FilteredRequest) -> ResolvedFilters:
         """The filters of a request, by the names of this archive."""
-        query = request.filter_query()
-        return resolve(query.text, query.terms, self.vocabulary())
+        return resolve(request.filter_query(), self.vocabulary())
 
     def resolve_terms(self, terms: Sequence[FilterTerm]) -> ResolvedFilters:
         """These filters alone, by the names of this archive."""
-        return resolve("", terms, self.vocabulary())
+        return resolve(FilterQuery("", tuple(terms)), self.vocabulary())
 
     def session_filter(self, request: FilteredRequest) -> tuple[SessionFilter, list[str]]:
         """The filter of sessions that a request means, also by the words of its query; and warnings."""

@@ -102,7 +102,7 @@ class FilteredRequest(LibraryRequest):
         terms = [term for key in KEYS if key not in ("failed", "in") for term in self._terms(key)]
         if self.failed is not None:
             terms.append(FilterTerm("failed", str(self.failed).lower()))
-        return FilterQuery(found.text, (*terms, *found.terms))
+        return FilterQuery(found.text, (*terms, *found.terms), self.query)
 
     def _terms(self, key: str) -> list[FilterTerm]:
         values: Filter = getattr(self, key)

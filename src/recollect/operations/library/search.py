@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from recollect.filters import ResolvedFilters
-from recollect.index.filters import Filters
 from recollect.library_answers import LibraryHit, LibrarySession, Match
 from recollect.live import LiveRealm
 from recollect.model import timestamp
@@ -15,17 +12,15 @@ from recollect.operations.ids import event_ref, turn_ref
 from recollect.operations.library.answers import SearchPage
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer, PageEnd
+from recollect.operations.library.event_filters import FilteredQuery, event_filters
 from recollect.operations.library.pages import read_position, write_position
 from recollect.operations.library.requests import SearchLibrary
-from recollect.operations.library.word_matches import ALL_KINDS
 from recollect.search import ParsedQuery, SearchHit, parse
 from recollect.snippet import match_offsets, snippet
-from recollect.store.sqlite.session_filter import EVERY, Names
 
 NAME = "library_search"
 HITS_PER_SESSION = 4  # events that are ranked for each session of a page: sessions with many hits are common
 MIN_HITS = 100  # events that are ranked at least
-FILTERED = 5  # times as many events are ranked if a filter by tool leaves some out afterwards
 
 
 def search_library(realm: LiveRealm, request: SearchLibrary, context: RequestContext) -> LibraryAnswer:
@@ -52,37 +47,13 @@ def _find(
 ) -> tuple[list[SearchHit], bool, list[str]]:
     """The ranked events for a number of sessions, whether there are more, and warnings."""
     realm, reader = library.realm, library.reader
-    limit = max(MIN_HITS, sessions * HITS_PER_SESSION)
-    if resolved.tools is not None:
-        limit *= FILTERED
-    filters = event_filters(library, resolved)
+    asked = FilteredQuery(resolved.text, event_filters(library, resolved), resolved.tools)
+    limit = asked.limit(max(MIN_HITS, sessions * HITS_PER_SESSION))
     warnings = realm.warnings(reader)
-    found = find_events(realm, reader, query, filters, limit, library.check, request.search_mode())
+    found = find_events(realm, reader, query, asked.filters, limit, library.check, request.search_mode())
     if found.documents is None:
         warnings = realm.warnings(reader)
-    hits = found.hits
-    if resolved.tools is not None:
-        hits = [hit for hit in hits if hit.event.tool in resolved.tools]
-    return hits, found.has_more, [*warnings, *realm.semantic_warnings()]
-
-
-def event_filters(library: Library, resolved: ResolvedFilters) -> Filters:
-    """The filters of events. One agent or project is a filter of the index; other filters become a list of sessions."""
-    sessions = resolved.sessions
-    filters = Filters(kinds=resolved.kinds or ALL_KINDS, since=sessions.since, until=sessions.until)
-    others = replace(sessions, sources=EVERY, projects=EVERY, since=None, until=None)
-    if others.is_empty() and _is_one(sessions.sources) and _is_one(sessions.projects):
-        return replace(filters, source=_name(sessions.sources), project=_name(sessions.projects))
-    return replace(filters, sessions=tuple(library.reader.filtered_keys(sessions)))
-
-
-def _is_one(names: Names) -> bool:
-    """Whether a filter is a single name, or none."""
-    return not names.none_of and (names.any_of is None or len(names.any_of) == 1)
-
-
-def _name(names: Names) -> str | None:
-    return names.any_of[0] if names.any_of else None
+    return asked.of_tools(found.hits), found.has_more, [*warnings, *realm.semantic_warnings()]
 
 
 def _by_session(hits: Iterable[SearchHit]) -> dict[int, list[SearchHit]]:
