@@ -104,6 +104,9 @@ def test_what_only_looks_like_a_filter_is_text(library: Library) -> None:
     answer = library.ask("sessions", query=f"project:zzzzqqqq {SHARED_WORD}")
     assert answer["data"]["sessions"] == [], "the words project and zzzzqqqq occur nowhere"
     assert answer["warnings"] == ["project:zzzzqqqq is searched as text: there is no such project."]
+    answer = library.ask("sessions", query=f"-project:zzzzqqqq {SHARED_WORD}", limit=200)
+    assert len(answer["data"]["sessions"]) == len(NAMES)
+    assert answer["warnings"] == ["-project:zzzzqqqq leaves out nothing: there is no such project."]
     assert library.names(query='"agent:codex"') == set(), "a quoted filter is text"
 
 

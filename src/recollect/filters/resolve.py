@@ -121,7 +121,9 @@ class _Resolution:
             self._add_date(term)
         else:
             values = self._values(term)
-            if values is None:
+            if values is None and term.is_negated:
+                self.notes.append(f"{term.written} leaves out nothing: there is no such {term.key}.")
+            elif values is None:
                 self.ordinary.append(term)
                 self.notes.append(f"{term.written} is searched as text: there is no such {term.key}.")
             else:
