@@ -96,14 +96,15 @@ def test_claude_code_repeats_the_cost_of_a_message_on_each_of_its_lines(person: 
     assert stored(person) == [Usage(input=10, output=5, cache_read=100, cost=250_000)]
 
 
-def test_claude_code_lines_that_store_nothing_leave_their_tokens_to_later_lines(person: Person) -> None:
+def test_claude_code_counts_the_tokens_of_blank_and_repeated_blocks(person: Person) -> None:
     log = Claude()
     prompt, empty, said = log.prompt("Go on"), log.says(""), log.says("Done.")
     for line in (empty, said):
         line["message"]["id"] = "msg_1"
-    write(person.claude_log(log.session), [prompt, empty, said])
+    blank = log.says("\n\n")  # a message of its own
+    write(person.claude_log(log.session), [prompt, empty, said, blank])
     person.sync()
-    assert stored(person) == [Usage(input=10, output=5, cache_read=100)]
+    assert stored(person) == [Usage(input=20, output=10, cache_read=200)]
 
 
 def test_crush_adds_the_cost_of_sub_agents_to_their_parent(person: Person, tmp_path: Path) -> None:

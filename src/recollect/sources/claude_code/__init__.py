@@ -216,7 +216,7 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
         stop = Stop.CRASH if row.is_api_error_message else None
         yield record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
         return
-    before, usage = _count(message, row.cost_usd, state)
+    usage = _usage(message, row.cost_usd, state)
     for place, block in enumerate(_blocks(row)):
         if _is_repeated(message, block, state):
             yield Ignored("repeated block")
@@ -230,8 +230,8 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
             state.tasks[digest(str(entry.arguments["prompt"]))] = entry.call
             keep_recent(state.tasks, RECENT)
         yield entry
-    if usage is not None and message.id is not None:
-        state.usage[message.id] = before  # nothing of this line is stored, so a later line of the message gets its tokens
+    if usage is not None:  # the line has only a blank or repeated block, but its tokens count
+        yield record(row, line, session, len(_blocks(row)), Kind.RUNTIME, model=message.model, usage=usage)
 
 
 def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
@@ -255,18 +255,18 @@ def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, m
             return record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
 
 
-def _count(message: Message, cost: Any, state: ClaudeState) -> tuple[Usage, Usage | None]:
-    """What earlier lines of the API message had counted, and the tokens and the cost that this line adds."""
+def _usage(message: Message, cost: Any, state: ClaudeState) -> Usage | None:
+    """The tokens and the cost that this line adds to those of earlier lines of its API message."""
     if message.usage is None:
-        return Usage(), None
+        return None
     total = replace(_counts(message.usage), cost=micro_dollars(cost))
     if message.id is None:
-        return Usage(), total
+        return total
     before = state.usage.pop(message.id, Usage())
     total = replace(total, cost=max(total.cost, before.cost))  # not every line repeats it
     state.usage[message.id] = total
     keep_recent(state.usage, OPEN_MESSAGES)
-    return before, total - before if total != before else None
+    return total - before if total != before else None
 
 
 def _counts(usage: ApiUsage) -> Usage:
