@@ -11,14 +11,11 @@ from msgspec import Struct
 
 from recollect.continuation.quotation import list_lines, quote_within
 from recollect.continuation.session_record import ChangedFile, Exchange, SessionRecord, TurnSummary
-from recollect.continuation.token_budget import CHARS_PER_TOKEN, Claim, count_tokens, divide
+from recollect.continuation.token_budget import CHARS_PER_TOKEN, DEFAULT_TOKENS, Claim, count_tokens, divide
 from recollect.display import DATA, code_span, one_line
 from recollect.label import label
 from recollect.store import SessionRow
 
-DEFAULT_TOKENS = 4_000
-"""2 % of a context of 200,000 tokens. Of 1,500 real sessions, 97 % need no more."""
-MIN_TOKENS, MAX_TOKENS = 300, 50_000  # the opening alone takes 150; more than the maximum is the transcript itself
 MAX_LABEL = 200  # characters of a request, an outcome or a step of a plan
 MAX_ASKED = 140  # characters of the request of one of many turns
 MAX_COMMAND, MAX_ERROR = 120, 160  # characters of a failed command, and of its error

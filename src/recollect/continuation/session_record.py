@@ -96,14 +96,14 @@ def read_record(
     for turn in turns[-DETAILED_TURNS:]:
         outcomes.add(turn.ordinal, reader.events_of_turn(session.key, turn.ordinal))
     compacted_in, compaction = _compaction(reader, session, turns)
-    parent = reader.parent(session.id)
-    is_live = session.source == LIVE_SOURCE
-    continued = reader.session(parent) if parent is not None and is_live and lineage else None
+    continued_id = reader.continued_session(session.id)
+    is_live = session.source == LIVE_SOURCE  # the log of any other agent repeats what a fork began with
+    continued = reader.session(continued_id) if continued_id is not None and is_live and lineage else None
     last, before = _exchanges(reader, session, turns, texts, asked)
     return SessionRecord(
         session=session,
         agent=agents.get(session.source, session.source),
-        is_sub_agent=parent is not None and not is_live,
+        is_sub_agent=continued_id is None and bool(reader.parents([session.key])),
         continued=read_record(reader, memory, continued, agents, lineage - 1) if continued is not None else None,
         turns=asked,
         last=last,

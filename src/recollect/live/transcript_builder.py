@@ -56,6 +56,7 @@ class TranscriptBuilder:
         self.sequence = sequence
         self.tool_calls = 0
         self.stop_reason = "end_turn"
+        self.has_context = False
         self.runner_state: dict[str, Any] | None = None
         self._session = session
         self._on_event = on_event
@@ -78,6 +79,7 @@ class TranscriptBuilder:
                 self._append_text("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
             case InjectedContext(text):
+                self.has_context = True
                 self._messages.append(context_message(text, now_ms()))
             case ReasoningText(text):
                 self._append_text("reasoning", text)

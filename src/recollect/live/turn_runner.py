@@ -45,6 +45,7 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     context: str = ""  # what the agent must know before the prompt, if it cannot load the session
     must_load: bool = False  # fail, and store nothing, if the agent cannot load the session
+    is_fresh: bool = False  # the agent begins a session of its own, even if it could load one
 
     def deadline(self) -> float:
         """When the turn must end, by the monotonic clock."""
@@ -60,6 +61,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     turns: int
     tool_calls: int
     stop_reason: str
+    has_context: bool  # the agent got the context, because it could not load the session
 
 
 Outcome = tuple[LiveRow, RecollectError | None]  # the session after a turn, and why the turn failed if it did
@@ -117,6 +119,7 @@ class TurnRun:
             turns=row.turns,
             tool_calls=transcript.tool_calls,
             stop_reason=transcript.stop_reason,
+            has_context=transcript.has_context,
         )
 
     def _notify_caller(self, event: Event) -> None:
@@ -158,7 +161,7 @@ class TurnRun:
             folder=Path(row.folder),
             command=tuple(request.command or ()),
             options=request.options,
-            state=row.runner_state if row.runner == request.runner_name else {},
+            state=row.runner_state if row.runner == request.runner_name and not request.is_fresh else {},
             history=self._newest_messages,
             context=request.context,
             is_continuation=row.continues is not None,

@@ -11,8 +11,8 @@ REJECT, ALLOW = "reject", "allow"
 POLICIES = (REJECT, ALLOW)  # answers to an agent that asks for permission
 OPTIONS = {
     RECALL: ("runner", "folder"),
-    COMMAND: ("runner", "command", "folder"),
-    ACP: ("runner", "command", "folder", "permissions"),
+    COMMAND: ("runner", "command", "folder", "agent"),
+    ACP: ("runner", "command", "folder", "agent", "permissions"),
 }
 
 
@@ -58,6 +58,8 @@ def _check_options(name: str, options: dict[str, Any]) -> None:
     folder = options.get("folder", "/")
     if not isinstance(folder, str) or not folder:
         raise _bad(name, "must have a folder that is a path")
+    if not isinstance(options.get("agent", ""), str):
+        raise _bad(name, "must have an agent that is a name, as `recollect sources` lists it")
     if options.get("permissions", REJECT) not in POLICIES:
         raise _bad(name, f"must have permissions that are one of {', '.join(POLICIES)}")
 

@@ -130,7 +130,7 @@ class AcpTurn:
         if last and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(last):
             return last, replace_surrogates(self._assignment.prompt)
         if self._assignment.must_load:
-            raise SessionNotLoaded(f"{self._program} cannot load its session {last!r}.", **self._transport.details())
+            raise SessionNotLoaded(f"{self._program} cannot load its session {last!r}.", is_not_loaded=True)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._send_request("session_new", new, NewSessionResponse)).session_id
         self._put(*injected_context(self._assignment))

@@ -11,6 +11,7 @@ from recollect.operations.library.activity import get_now, list_activity
 from recollect.operations.library.annotations import list_labels, put_label, remove_label, write_event_note, write_note
 from recollect.operations.library.answers import (
     ActivityPage,
+    Continuation,
     DeletedObservation,
     EventNote,
     EventPage,
@@ -28,9 +29,11 @@ from recollect.operations.library.answers import (
     SessionLabels,
     SessionNote,
     SessionPage,
+    SessionResume,
     UsagePage,
 )
 from recollect.operations.library.ask import ask_library
+from recollect.operations.library.continuation import continue_session
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
 from recollect.operations.library.export import export_session, export_sessions
@@ -41,6 +44,7 @@ from recollect.operations.library.observations import list_observations
 from recollect.operations.library.requests import (
     AskLibrary,
     ConfirmObservation,
+    ContinueSession,
     DeleteObservation,
     EditObservation,
     ExportSession,
@@ -50,6 +54,7 @@ from recollect.operations.library.requests import (
     GetHealth,
     GetLibrarySession,
     GetNow,
+    GetResumeCommand,
     GetUsage,
     ListActivity,
     ListEvents,
@@ -65,6 +70,7 @@ from recollect.operations.library.requests import (
     WriteEventNote,
     WriteNote,
 )
+from recollect.operations.library.resume import get_resume_command
 from recollect.operations.library.reviews import (
     confirm_observation,
     delete_observation,
@@ -98,6 +104,25 @@ FAMILY = Family(
             answer=SessionDetails,
             handle=get_session,
             routes=(Route(rpc="library/session", http="GET /library/sessions/{id}"),),
+        ),
+        _read(
+            name="library_resume",
+            title="Find the command that resumes a session",
+            request=GetResumeCommand,
+            answer=SessionResume,
+            handle=get_resume_command,
+            routes=(Route(rpc="library/resume", http="GET /library/sessions/{id}/resume"),),
+        ),
+        _write(
+            name="library_continue",
+            title="Go on with a session in any agent",
+            request=ContinueSession,
+            answer=Continuation,
+            handle=continue_session,
+            routes=(Route(rpc="library/continue", http="POST /library/sessions/{id}/continue"),),
+            repeatable=False,
+            runs_programs=True,
+            is_long=True,
         ),
         _read(
             name="library_events",

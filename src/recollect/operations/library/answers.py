@@ -38,6 +38,58 @@ class SessionDetails(Struct, frozen=True, kw_only=True):
     files: list[FileEntry]
     observations: list[LibraryObservation]
     related: list[RelatedSession]
+    resume: str | None
+    """The agent's own command to go on with the session, for a shell."""
+
+
+class SessionResume(Struct, frozen=True, kw_only=True):
+    """How to go on with a session in its agent's own program. `command` is null if there is no such command."""
+
+    session: str
+    """The session that the command opens: for a sub-agent, the one that started it."""
+    agent: str
+    native_id: str
+    command: str | None
+    words: list[str]
+    """The program and its arguments, without the change into the folder."""
+    folder: str | None
+    folder_exists: bool
+    program: str | None
+    """The path of the program; null if it is not installed."""
+    reason: str | None
+    """Why there is no command."""
+    notes: list[str]
+
+
+class BriefView(Struct, frozen=True, kw_only=True):
+    """What an agent gets that cannot load a session itself."""
+
+    text: str
+    tokens: int
+    budget_tokens: int
+
+
+class Continuation(Struct, frozen=True, kw_only=True):
+    """How a session goes on. In a preview nothing is started, and `session` is null unless it is a live one already."""
+
+    session: str | None
+    """The live session that goes on with the other one, or is that one itself."""
+    uuid: str | None
+    continues: str
+    way: str
+    """native: the agent has the session, or loads it itself; brief: it gets a brief."""
+    runner: str
+    agent: str | None
+    folder: str
+    prompt: str
+    brief: BriefView | None
+    """What the agent got; null if it got none. In a preview: what it gets, or would get if it cannot load the session."""
+    started: bool = False
+    text: str | None = None
+    usage: dict[str, Any] | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    stop_reason: str | None = None
 
 
 class EventPage(Struct, frozen=True, kw_only=True):

@@ -4,11 +4,13 @@ from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
 from msgspec import Meta, field
 
+from recollect.continuation.token_budget import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from recollect.errors import BadRequest
 from recollect.export import FormatName
 from recollect.filters import KEYS, FilterTerm, split
 from recollect.filters.grammar import FilterQuery
 from recollect.operations.schema import Request
+from recollect.operations.sessions.requests import parse_command, parse_prompt
 from recollect.search import Mode
 from recollect.store.annotations import MAX_LABEL, MAX_NOTE
 from recollect.store.sqlite.library_queries import FACETS, SORTS
@@ -48,6 +50,11 @@ def _filter(description: str) -> Meta:
 def _alias(name: str) -> Meta:
     """Another name of a filter, which schemas omit."""
     return Meta(description=f"Another name of `{name}`.", extra={"parse": _values, "is_hidden": True})
+
+
+def _optional_prompt(value: Any, field: str) -> str:
+    """A prompt, or an empty text for none."""
+    return parse_prompt(value, field) if not isinstance(value, str) or value.strip() else ""
 
 
 Filter = tuple[str, ...]
@@ -174,6 +181,47 @@ class ExportSessions(FilteredRequest):
         query = self.filter_query()
         terms = [f"{'-' * term.is_negated}{term.key}:{term.value}" for term in query.terms]
         return " ".join([*terms, query.text]).strip()
+
+
+class GetResumeCommand(LibraryRequest):
+    """The agent's own command to go on with a session, with its folder."""
+
+    id: Annotated[str, _ID]
+
+
+class ContinueSession(LibraryRequest):
+    """Go on with a session, imported or live, in any runner. The agent loads its own session if it can; any other agent
+    gets a brief of the session: goal, state, decisions, open ends, files, last exchange. It may change files."""
+
+    id: Annotated[str, _ID]
+    prompt: Annotated[
+        str, Meta(description="What to do next. Default: go on where it stopped.", extra={"parse": _optional_prompt})
+    ] = ""
+    runner: Annotated[
+        str,
+        Meta(
+            max_length=256,
+            description="A runner of the config, an agent installed on this machine (codex, gemini, …), command or acp.",
+        ),
+    ] = ""
+    command: Annotated[
+        list[str] | None,
+        Meta(description="The program and its arguments, for the runners command and acp.", extra={"parse": parse_command}),
+    ] = None
+    way: Annotated[
+        Literal["auto", "native", "brief"],
+        Meta(
+            description="native: fail if the agent cannot load the session itself. brief: always send a brief. auto: one "
+            "if it must. Default {default}."
+        ),
+    ] = "auto"
+    budget_tokens: Annotated[
+        int,
+        Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="Tokens of the brief at most, {ge} to {le}. Default {default}."),
+    ] = DEFAULT_TOKENS
+    preview: Annotated[bool, Meta(description="Only say which way it would go, and show the brief. Nothing is started.")] = (
+        False
+    )
 
 
 class ListEvents(LibraryRequest):

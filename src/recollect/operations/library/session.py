@@ -10,6 +10,7 @@ from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer
 from recollect.operations.library.observations import observation_views
 from recollect.operations.library.requests import GetLibrarySession
+from recollect.operations.library.resume import find_resume_command
 from recollect.operations.library.views import file_entry, turn_view
 from recollect.store import EventRow, SessionRow, TurnRow
 
@@ -27,6 +28,7 @@ def get_session(realm: LiveRealm, request: GetLibrarySession, context: RequestCo
             files=[file_entry(row) for row in library.reader.session_files(session.key, MAX_FILES)],
             observations=observation_views(library, library.memory.observations_of_types([session.id], ())),
             related=related_sessions(library, session),
+            resume=find_resume_command(library, session).line,
         )
         return LibraryAnswer(answer, warnings=library.warnings())
 
@@ -49,8 +51,10 @@ def related_sessions(library: Library, session: SessionRow) -> list[RelatedSessi
     """The session's parent and sub-agents, and other sessions that changed the same files."""
     reader = library.reader
     parent = reader.parents([session.key]).get(session.key)
-    lineage = [(parent, "parent")] if parent is not None else []
-    lineage += [(child, "sub-agent") for child in reader.sub_agents([session.key]).get(session.key, ())]
+    children = reader.sub_agents([session.key]).get(session.key, [])
+    forks = reader.forks([session.id, *children])
+    lineage = [(parent, "continues" if session.id in forks else "parent")] if parent is not None else []
+    lineage += [(child, "continued by" if child in forks else "sub-agent") for child in children]
     known = {session.id, *(identity for identity, _ in lineage)}
     by_files = reader.sessions_with_files_of(session.key, RELATED + len(known))
     others = [(identity, "same files") for identity, _ in by_files if identity not in known][:RELATED]

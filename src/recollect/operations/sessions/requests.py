@@ -19,7 +19,7 @@ class SessionsRequest(Request):
     always_lists_required: ClassVar[bool] = False
 
 
-def _prompt(value: Any, field: str) -> str:
+def parse_prompt(value: Any, field: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BadRequest(f"{field} must be a text that is not blank", field=field)
     if len(value) > MAX_PROMPT:
@@ -37,7 +37,7 @@ def _labels(value: Any, field: str) -> dict[str, str]:
     return {replace_surrogates(name): replace_surrogates(label) for name, label in value.items()}
 
 
-def _command(value: Any, field: str) -> list[str]:
+def parse_command(value: Any, field: str) -> list[str]:
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value) or not value[0]:
         raise BadRequest(f"{field} must be an array of strings: a program and its arguments", field=field)
     if any(word != replace_surrogates(word) or "\0" in word for word in value):
@@ -83,7 +83,7 @@ class CreateSession(SessionsRequest):
             extra={"expected": "runner must be a name"},
         ),
     ] = ""
-    command: Annotated[list[str] | None, Meta(description="Not over MCP.", extra={"parse": _command})] = None
+    command: Annotated[list[str] | None, Meta(description="Not over MCP.", extra={"parse": parse_command})] = None
     user_id: Annotated[UuidKey | None, _uuid_field()] = None
     journey_id: Annotated[UuidKey | None, _uuid_field()] = None
 
@@ -93,7 +93,7 @@ class CreateSession(SessionsRequest):
 
     def first_prompt(self) -> str:
         """The prompt of the first turn; empty if the first turn is deferred and there is none."""
-        return "" if self.is_deferred and self.prompt is None else _prompt(self.prompt, "prompt")
+        return "" if self.is_deferred and self.prompt is None else parse_prompt(self.prompt, "prompt")
 
 
 class StartTurn(SessionsRequest):
@@ -101,9 +101,9 @@ class StartTurn(SessionsRequest):
     and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it."""
 
     session_id: SessionId
-    prompt: Annotated[str, Meta(extra={"parse": _prompt})]
+    prompt: Annotated[str, Meta(extra={"parse": parse_prompt})]
     runner: Annotated[str, RunnerName] = ""
-    command: Annotated[list[str] | None, Meta(extra={"parse": _command})] = None
+    command: Annotated[list[str] | None, Meta(extra={"parse": parse_command})] = None
 
 
 class Interrupt(SessionsRequest):

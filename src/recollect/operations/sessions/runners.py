@@ -11,6 +11,7 @@ from recollect.errors import BadRequest
 from recollect.live import LiveRealm
 from recollect.live.runners import AnswerText, Assignment, Output, Runner, ToolCall, ToolResult
 from recollect.live.runners import command as commands
+from recollect.live.runners.context import injected_context
 from recollect.operations.context import RequestContext
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, command_of, kind_of, unknown_runner
@@ -69,6 +70,7 @@ def recall(realm: LiveRealm, assignment: Assignment, *, has_deadline: bool = Tru
     """Answer from the realm's own history, with sources and without a model."""
     from recollect.operations.memory import ask  # 14 ms of CPU, only needed by this runner
 
+    yield from injected_context(assignment)
     call, prompt = f"recall-{assignment.session}", assignment.prompt
     yield ToolCall(call, TOOL, {"query": prompt})
     try:

@@ -28,7 +28,7 @@ def create_session(realm: LiveRealm, request: CreateSession, context: RequestCon
     name = _runner_name(request, _default_runner(config.config))
     command = _command(realm, request, context)
     chosen = choose_runner(realm, config.config, name, command, context)
-    folder = _folder(chosen.options)
+    folder = runner_folder(chosen.options)
     journey = journey_for(realm, request.user_id, request.journey_id)
     row = realm.live.create(
         NewSession(
@@ -43,7 +43,7 @@ def create_session(realm: LiveRealm, request: CreateSession, context: RequestCon
         join(realm, journey, row.id, row.created_at)
     if request.is_deferred:
         return {"session_id": uuid_text(row.id)}
-    return _result(realm.live.run(row.id, _turn_request(realm, chosen, command, prompt, config, context)))
+    return _result(realm.live.run(row.id, turn_request(realm, chosen, command, prompt, config, context)))
 
 
 def start_turn(realm: LiveRealm, request: StartTurn, context: RequestContext) -> Answer:
@@ -56,9 +56,9 @@ def start_turn(realm: LiveRealm, request: StartTurn, context: RequestContext) ->
     command = _command(realm, request, context)
     name = _runner_name(request, row.runner)
     if command is None and name == row.runner:
-        command = _stored_command(row)
+        command = stored_command(row)
     chosen = choose_runner(realm, config.config, name, command, context)
-    return _result(realm.live.run(key, _turn_request(realm, chosen, command, request.prompt, config, context)))
+    return _result(realm.live.run(key, turn_request(realm, chosen, command, request.prompt, config, context)))
 
 
 def _command(realm: LiveRealm, request: CreateSession | StartTurn, context: RequestContext) -> list[str] | None:
@@ -73,7 +73,7 @@ def _runner_name(request: CreateSession | StartTurn, default: str) -> str:
     return COMMAND if request.command is not None and default == RECALL else default
 
 
-def _stored_command(row: LiveRow) -> list[str] | None:
+def stored_command(row: LiveRow) -> list[str] | None:
     """The command that the session was created with. Raises `BadRequest` if a secret was removed from it."""
     if any(count_marks(word) for word in row.command or ()):
         raise BadRequest("This session's command has a secret, which is not stored. Pass command again.", field="command")
@@ -85,15 +85,15 @@ def _default_runner(config: dict[str, Any]) -> str:
     return name if isinstance(name, str) else RECALL
 
 
-def _folder(options: dict[str, Any]) -> str:
-    """The working folder of a session's agents: the configured folder, else the current one."""
+def runner_folder(options: dict[str, Any]) -> str:
+    """The working folder of a runner's agents: the configured folder, else the current one."""
     try:
         return str(options.get("folder") or path_text(Path.cwd()))
     except FileNotFoundError as reason:
         raise ProviderFault("The folder that Recollect was started in is no longer there.") from reason
 
 
-def _turn_request(
+def turn_request(
     realm: LiveRealm,
     chosen: ChosenRunner,
     command: list[str] | None,

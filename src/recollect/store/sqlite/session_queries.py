@@ -1,9 +1,9 @@
 """Queries of an archive's sessions: by id, by time, by log and by their place among other sessions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from recollect.store.sqlite.database import MAX_PARAMETERS, SqliteDatabase
+from recollect.store.sqlite.database import MAX_PARAMETERS, SqliteDatabase, placeholders
 from recollect.store.sqlite.rows import SESSION, SessionRow, session_of
 
 LINE_SUFFIXES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs with real lines; others are numbered per session
@@ -153,6 +153,19 @@ class SessionQueries(SqliteDatabase):
             (session,),
         )
         return row[0] if row else None
+
+    def continued_session(self, session: bytes) -> bytes | None:
+        """The id of the session that this one continues, or was forked from."""
+        row = self._one(
+            "SELECT parent FROM link JOIN session ON session.id = parent WHERE child = ? AND is_fork AND event_count > 0",
+            (session,),
+        )
+        return row[0] if row else None
+
+    def forks(self, sessions: Sequence[bytes]) -> set[bytes]:
+        """Those of these sessions that continue another one, or were forked from it."""
+        rows = self._rows(f"SELECT child FROM link WHERE is_fork AND child IN ({placeholders(sessions)})", tuple(sessions))
+        return {child for (child,) in rows}
 
     def is_spawned(self, session: bytes) -> bool:
         """Whether a tool call of another session started this one."""

@@ -35,11 +35,12 @@ GROUPS = {
         "journey",
     ),
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
-    "Run sessions": ("run", "session"),
+    "Run sessions": ("run", "session", "resume", "continue"),
     "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
     "Look after the store": ("status", "sources", "doctor", "rebuild", "forget", "realm", "config"),
 }
 """Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
+MODULES = {"continue": "continue_session"}  # modules with another name than their command, which is a word of Python
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 BARE_ERRORS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands whose JSON errors have no envelope
 
@@ -81,7 +82,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"recollect.surfaces.cli.commands.{cmd_name}").command
+        module = MODULES.get(cmd_name, cmd_name)
+        command: click.Command = import_module(f"recollect.surfaces.cli.commands.{module}").command
         return command
 
 
