@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
+from tests.e2e.processes import until
 from tests.scripted_model import Model
 
 PROMPT = 'USE search_sessions {"query": "kingfisher"}'
@@ -22,6 +24,7 @@ KNOWN = "The kingfisher nests in the north bank. We decided to leave the north b
 PATIENCE_S = 60  # seconds that an agent may take for a turn on a busy machine
 SERVER = {"command": sys.executable, "args": ["-m", "recollect", "mcp"]}
 SEARCHING = "gpt-5.5"  # for this model Codex 0.169 hides MCP tools behind its tool search
+RESUMABLE_S = 61  # seconds: Gemini CLI 0.61 does not find a session that was begun in the same minute
 MISSING = "is not installed: `make agents` installs the agents and runs these tests"
 
 
@@ -78,6 +81,11 @@ class Place:
         identity = str(uuid.UUID(session.removeprefix("session:")))
         messages: list[Any] = self.person.json("session", "history", identity)["messages"]
         return messages
+
+
+def next_minute() -> None:
+    now = time.time()
+    until(lambda: time.time() // 60 > now // 60, RESUMABLE_S)
 
 
 def by_role(messages: list[Any], role: str) -> list[Any]:

@@ -4,18 +4,10 @@ import time
 
 import pytest
 
-from tests.agents.places import OVER_ACP, Place, by_role, calls_in, programs, results_in
-from tests.e2e.processes import until
+from tests.agents.places import OVER_ACP, Place, by_role, calls_in, next_minute, programs, results_in
 
 pytestmark = pytest.mark.agents
 programs()
-
-RESUMABLE_S = 61  # seconds: Gemini CLI 0.61 does not find a session that was begun in the same minute
-
-
-def next_minute() -> None:
-    now = time.time()
-    until(lambda: time.time() // 60 > now // 60, RESUMABLE_S)
 
 
 @pytest.mark.parametrize("source", OVER_ACP)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from recollect.continuation.quotation import list_lines, quote_within
-from recollect.continuation.session_record import ChangedFile, Exchange, SessionRecord, TurnSummary
+from recollect.continuation.session_record import ChangedFile, LastExchange, SessionRecord, TurnSummary
 from recollect.continuation.token_budget import CHARS_PER_TOKEN, DEFAULT_TOKENS, Claim, count_tokens, divide
 from recollect.display import DATA, code_span, one_line
 from recollect.label import label
@@ -43,7 +43,7 @@ class Brief(Struct, frozen=True):
     budget: int
 
 
-class Block(Struct, frozen=True, kw_only=True):
+class BriefPart(Struct, frozen=True, kw_only=True):
     """A part of a brief: a text that may be cut in its middle, or items of which the most important ones stay."""
 
     section: str
@@ -127,7 +127,7 @@ def _opening(record: SessionRecord) -> str:
     return "\n".join(lines)
 
 
-def _blocks(record: SessionRecord, budget: int) -> list[Block]:
+def _blocks(record: SessionRecord, budget: int) -> list[BriefPart]:
     """All blocks, in the order in which they are read."""
     last = record.last
     earlier = [turn for turn in record.turns if last is None or turn.number != last.turn]
@@ -137,47 +137,47 @@ def _blocks(record: SessionRecord, budget: int) -> list[Block]:
     plan = record.plan
     return [
         *_continued_blocks(record, budget),
-        Block(section="Goal", text=goal, share=14),
-        Block(section="State", items=_state(record), share=6),
-        Block(section="State", heading="A note of the person:", text=record.note, share=5),
-        Block(section="State", heading=compacted, text=record.compaction, share=18),
-        Block(section="State", heading="Turn by turn:", items=[_turn_item(turn) for turn in since], share=14),
-        Block(
+        BriefPart(section="Goal", text=goal, share=14),
+        BriefPart(section="State", items=_state(record), share=6),
+        BriefPart(section="State", heading="A note of the person:", text=record.note, share=5),
+        BriefPart(section="State", heading=compacted, text=record.compaction, share=18),
+        BriefPart(section="State", heading="Turn by turn:", items=[_turn_item(turn) for turn in since], share=14),
+        BriefPart(
             section="State",
             heading=f"The agent's plan, as of turn {plan.turn if plan is not None else 0}:",
             items=_plan_items(record),
             newest_last=False,
             share=8,
         ),
-        Block(section="Decisions and findings", heading="Decided:", items=_observed(record, BINDING), share=10),
-        Block(section="Decisions and findings", heading="Found out:", items=_observed(record, EXPLAINING), share=6),
-        Block(section="Open ends", items=_open_ends(record), share=9),
-        Block(section="Files", heading="Changed:", items=_changed_files(record.files), share=7),
-        Block(section="Files", heading="Only read:", items=_read_files(record.files), share=2),
+        BriefPart(section="Decisions and findings", heading="Decided:", items=_observed(record, BINDING), share=10),
+        BriefPart(section="Decisions and findings", heading="Found out:", items=_observed(record, EXPLAINING), share=6),
+        BriefPart(section="Open ends", items=_open_ends(record), share=9),
+        BriefPart(section="Files", heading="Changed:", items=_changed_files(record.files), share=7),
+        BriefPart(section="Files", heading="Only read:", items=_read_files(record.files), share=2),
         *_exchange_blocks(record.before, "The exchange before the last", 18),
         *_exchange_blocks(last, "Last exchange", 26),
     ]
 
 
-def _continued_blocks(record: SessionRecord, budget: int) -> list[Block]:
+def _continued_blocks(record: SessionRecord, budget: int) -> list[BriefPart]:
     """The brief of the session that this one goes on with."""
     if record.continued is None:
         return []
     return [
-        Block(
+        BriefPart(
             section="The session that this one goes on with", text=make_brief(record.continued, budget // 2).text, share=30
         )
     ]
 
 
-def _exchange_blocks(exchange: Exchange | None, section: str, share: int) -> list[Block]:
+def _exchange_blocks(exchange: LastExchange | None, section: str, share: int) -> list[BriefPart]:
     if exchange is None:
         return []
     asked = f"The person asked (turn {exchange.turn}):"
     return [
-        Block(section=section, heading=asked, text=exchange.request, share=share * 6 // 10),
-        Block(section=section, heading="The agent then did:", items=exchange.actions, share=share * 3 // 10),
-        Block(section=section, heading="The agent answered:", text=exchange.answer, share=share),
+        BriefPart(section=section, heading=asked, text=exchange.request, share=share * 6 // 10),
+        BriefPart(section=section, heading="The agent then did:", items=exchange.actions, share=share * 3 // 10),
+        BriefPart(section=section, heading="The agent answered:", text=exchange.answer, share=share),
     ]
 
 

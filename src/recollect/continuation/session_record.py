@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from recollect.continuation.actions import describe_actions
 from recollect.continuation.command_outcomes import CommandOutcomes, FailedCommand
-from recollect.continuation.plans import Plan, is_planning, read_plan
+from recollect.continuation.plans import AgentPlan, is_planning, read_plan
 from recollect.distil.texts import event_for_rules
 from recollect.label import label
 from recollect.model import LIVE_SOURCE, Kind, Observation, Stop
@@ -48,7 +48,7 @@ class ChangedFile(Struct, kw_only=True):
     removed: int = 0
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+class LastExchange(Struct, frozen=True, kw_only=True):
     """A turn in which the person asked for something."""
 
     turn: int
@@ -70,9 +70,9 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     is_sub_agent: bool
     continued: "SessionRecord | None"  # the session that it goes on with
     turns: list[TurnSummary]
-    last: Exchange | None
-    before: Exchange | None  # the exchange before the last one, if the last one says little
-    plan: Plan | None
+    last: LastExchange | None
+    before: LastExchange | None  # the exchange before the last one, if the last one says little
+    plan: AgentPlan | None
     compaction: str  # the agent's own summary, from the last time its context was compacted
     compacted_in: int  # the turn of that summary
     observations: list[ObservedFact]
@@ -155,11 +155,11 @@ def _outcome(answer: str) -> str:
 
 def _exchanges(
     reader: Reader, session: SessionRow, turns: Sequence[TurnRow], texts: dict[int, EventRow], asked: Sequence[TurnSummary]
-) -> tuple[Exchange | None, Exchange | None]:
+) -> tuple[LastExchange | None, LastExchange | None]:
     """The last exchange; and the one before, if the last one cannot be understood without it."""
     rows = {turn.ordinal: turn for turn in turns}
     exchanges = (
-        Exchange(
+        LastExchange(
             turn=summary.number,
             request=summary.request,
             actions=describe_actions(reader.events_of_turn(session.key, summary.number), session.cwd),
@@ -177,13 +177,13 @@ def _exchanges(
 # ---- plans, summaries and observations
 
 
-def _plan(reader: Reader, session: SessionRow, turns: Sequence[TurnRow]) -> Plan | None:
+def _plan(reader: Reader, session: SessionRow, turns: Sequence[TurnRow]) -> AgentPlan | None:
     """The newest plan of the session."""
     for turn in reversed(turns[-PLAN_TURNS:]):
         if any(map(is_planning, turn.tools)) or (Kind.REASONING in turn.kinds and session.source == LIVE_SOURCE):
             steps = read_plan(reader.events_of_turn(session.key, turn.ordinal))
             if steps:
-                return Plan(turn.ordinal, steps)
+                return AgentPlan(turn.ordinal, steps)
     return None
 
 

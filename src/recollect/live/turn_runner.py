@@ -3,7 +3,7 @@
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     on_event: Callable[[Event], None] | None = None
     is_cancelled: Callable[[], bool] = lambda: False
     timeout_s: float | None = None
+    earlier: Callable[[bytes, str], Iterable[Message]] = lambda session, native_id: ()
+    """The messages of a session that the live session goes on with, newest first, if its agent knows it by this id."""
     context: str = ""  # what the agent must know before the prompt, if it cannot load the session
     must_load: bool = False  # fail, and store nothing, if the agent cannot load the session
     is_fresh: bool = False  # the agent begins a session of its own, even if it could load one
@@ -163,6 +165,7 @@ class TurnRun:
             options=request.options,
             state=row.runner_state if row.runner == request.runner_name and not request.is_fresh else {},
             history=self._newest_messages,
+            earlier=self._continued_messages,
             context=request.context,
             is_continuation=row.continues is not None,
             must_load=request.must_load,
@@ -199,6 +202,11 @@ class TurnRun:
             with self._committed.connection() as live:
                 bodies = live.messages(self._row.id, max(0, end - HISTORY_BATCH), min(end, HISTORY_BATCH))
             yield from map(msgspec.json.decode, reversed(bodies))
+
+    def _continued_messages(self, native_id: str) -> Iterable[Message]:
+        """The messages of the session that this one goes on with, if the agent has loaded that one."""
+        continued = self._row.continues
+        return self._request.earlier(bytes.fromhex(continued), native_id) if continued is not None else ()
 
     # ---- commit
 

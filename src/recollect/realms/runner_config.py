@@ -11,8 +11,8 @@ REJECT, ALLOW = "reject", "allow"
 POLICIES = (REJECT, ALLOW)  # answers to an agent that asks for permission
 OPTIONS = {
     RECALL: ("runner", "folder"),
-    COMMAND: ("runner", "command", "folder", "agent"),
-    ACP: ("runner", "command", "folder", "agent", "permissions"),
+    COMMAND: ("runner", "command", "folder"),
+    ACP: ("runner", "command", "folder", "permissions", "agent"),
 }
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -143,7 +144,8 @@ class AcpTurn:
             await self._send_request("session_load", load, LoadSessionResponse)
         except RequestRejected:
             return False
-        self._replay.begin_turn(self._assignment.history(), replace_surrogates(self._assignment.prompt))
+        messages = chain(self._assignment.history(), self._assignment.earlier(session))
+        self._replay.begin_turn(messages, replace_surrogates(self._assignment.prompt))
         return True
 
     def _folder(self) -> str:

@@ -120,6 +120,8 @@ class Assignment(Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}  # the runner's options in the realm's config
     state: dict[str, Any] = {}  # the `RunnerState` of the previous turn
     history: Callable[[], Iterable[dict[str, Any]]] = tuple  # the committed messages so far, newest first
+    earlier: Callable[[str], Iterable[dict[str, Any]]] = lambda native_id: ()
+    """The messages of the session that this one goes on with, newest first, if the agent knows that one by this id."""
     context: str = ""  # what the agent must know before the prompt, if it cannot load the session
     is_continuation: bool = False  # the session goes on with another one, which an agent without memory must be told again
     must_load: bool = False  # fail if the agent cannot load the session

@@ -1,6 +1,6 @@
 """Imported sessions in the sessions family's shapes: their state, and their messages, built from events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ ROLES = {
     Kind.TOOL_CALL: ASSISTANT,
     Kind.TOOL_RESPONSE: RESULTS,
 }
+NEWEST_BATCH = 20  # messages per read: most callers need only the newest ones
 MARKS = {Kind.SYSTEM: {"injected": True}, Kind.COMPACTION: {"compaction_summary": True}}
 BLOCKS = {Kind.REASONING: "reasoning", Kind.ASSISTANT_RESPONSE: "text"}
 
@@ -63,6 +64,19 @@ def session_view(realm: LiveRealm, reader: Reader, session: SessionRow) -> Answe
         "imported": True,
         "title": session.title,
     }
+
+
+def newest_messages(realm: LiveRealm, key: bytes, native_id: str) -> Iterator[dict[str, Any]]:
+    """The messages of an imported session, newest first, if its agent knows it by this id."""
+    with realm.open_archive() as reader:
+        session = imported_session(reader, key)
+        if session is None or session.native_id != native_id:
+            return
+        end = len(group_into_messages(reader.event_places(session.key)))
+        while end > 0:
+            start = max(0, end - NEWEST_BATCH)
+            yield from reversed(history_view(reader, session, start, end - start)["messages"])
+            end = start
 
 
 def history_view(reader: Reader, session: SessionRow, offset: int, limit: int) -> Answer:

@@ -1,5 +1,6 @@
 """Creates and archives live sessions, and runs and interrupts their turns."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from recollect.model import path_text
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import uuid_text
 from recollect.operations.journeys.journeys import join, journey_for
+from recollect.operations.sessions import imported
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.operations.sessions.requests import Archive, CreateSession, Interrupt, StartTurn
@@ -112,6 +114,7 @@ def turn_request(
         generation=config.generation,
         on_event=context.on_event,
         is_cancelled=context.cancelled,
+        earlier=partial(imported.newest_messages, realm),
         timeout_s=timeout / 1000 if isinstance(timeout, int) and timeout > 0 else None,
     )
 
