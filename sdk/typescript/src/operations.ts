@@ -140,6 +140,55 @@ export interface SessionDetails {
   files: FileEntry[];
   observations: LibraryObservation[];
   related: RelatedSession[];
+  /** The agent's own command to go on with the session, for a shell. */
+  resume: string | null;
+}
+
+/** How to go on with a session in its agent's own program. `command` is null if there is no such command. */
+export interface SessionResume {
+  /** The session that the command opens: for a sub-agent, the one that started it. */
+  session: string;
+  agent: string;
+  native_id: string;
+  command: string | null;
+  /** The program and its arguments, without the change into the folder. */
+  words: string[];
+  folder: string | null;
+  folder_exists: boolean;
+  /** The path of the program; null if it is not installed. */
+  program: string | null;
+  /** Why there is no command. */
+  reason: string | null;
+  notes: string[];
+}
+
+/** What an agent gets that cannot load a session itself. */
+export interface BriefView {
+  text: string;
+  tokens: number;
+  budget_tokens: number;
+}
+
+/** How a session goes on. In a preview nothing is started, and `session` is null unless it is a live one already. */
+export interface Continuation {
+  /** The live session that goes on with the other one, or is that one itself. */
+  session: string | null;
+  uuid: string | null;
+  continues: string;
+  /** native: the agent has the session, or loads it itself; brief: it gets a brief. */
+  way: string;
+  runner: string;
+  agent: string | null;
+  folder: string;
+  prompt: string;
+  /** What the agent got; null if it got none. In a preview: what it gets, or would get if it cannot load the session. */
+  brief: BriefView | null;
+  started: boolean;
+  text: string | null;
+  usage: JsonObject | null;
+  turns: number | null;
+  tool_calls: number | null;
+  stop_reason: string | null;
 }
 
 /** An event in full. A tool call has its arguments and, if it edits a file, the difference. */
@@ -390,7 +439,7 @@ export interface EventNote {
 
 /** Search the history of previous sessions: find, look up, read and recall a previous session, a past conversation, old chats, chat history, conversation history, session history, transcripts and logs of every AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By date: list_sessions. */
 export interface SearchSessionsRequest {
-  /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. */
+  /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. It may have filters: agent:codex project:api since:7d file:*.go. */
   query: string;
   /** A session or turn id from an earlier answer: search only inside it. Default: everywhere but in the session that asks. */
   within_id?: string | null;
@@ -1259,6 +1308,50 @@ export interface LibrarySessionAnswer {
   };
 }
 
+/** The agent's own command to go on with a session, with its folder. */
+export interface LibraryResumeRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+}
+
+/** The response of `library_resume`. */
+export interface LibraryResumeAnswer {
+  data: SessionResume;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** Go on with a session, imported or live, in any runner. The agent loads its own session if it can; any other agent gets a brief of the session: goal, state, decisions, open ends, files, last exchange. It may change files. */
+export interface LibraryContinueRequest {
+  /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
+  id: string;
+  /** What to do next. Default: go on where it stopped. */
+  prompt?: string;
+  /** A runner of the config, an agent installed on this machine (codex, gemini, …), command or acp. */
+  runner?: string;
+  /** The program and its arguments, for the runners command and acp. */
+  command?: string[];
+  /** native: fail if the agent cannot load the session itself. brief: always send a brief. auto: one if it must. Default auto. Default "auto". */
+  way?: "auto" | "native" | "brief";
+  /** Tokens of the brief at most, 300 to 50000. Default 4000. Default 4000. */
+  budget_tokens?: number;
+  /** Only say which way it would go, and show the brief. Nothing is started. Default false. */
+  preview?: boolean;
+}
+
+/** The response of `library_continue`. */
+export interface LibraryContinueAnswer {
+  data: Continuation;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
 /** A window of a session's events, in full. */
 export interface LibraryEventsRequest {
   /** A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or `last`. */
@@ -1989,6 +2082,8 @@ export interface Methods {
   "realm/get": [RealmGetRequest, RealmGetAnswer];
   "library/sessions": [LibrarySessionsRequest, LibrarySessionsAnswer];
   "library/session": [LibrarySessionRequest, LibrarySessionAnswer];
+  "library/resume": [LibraryResumeRequest, LibraryResumeAnswer];
+  "library/continue": [LibraryContinueRequest, LibraryContinueAnswer];
   "library/events": [LibraryEventsRequest, LibraryEventsAnswer];
   "library/export": [LibraryExportSessionRequest, LibraryExportSessionAnswer];
   "library/export/sessions": [LibraryExportSessionsRequest, LibraryExportSessionsAnswer];
@@ -2073,6 +2168,8 @@ export const ROUTES: Readonly<Record<Method, string>> = {
   "realm/get": "GET /realms/{realm_id}",
   "library/sessions": "GET /library/sessions",
   "library/session": "GET /library/sessions/{id}",
+  "library/resume": "GET /library/sessions/{id}/resume",
+  "library/continue": "POST /library/sessions/{id}/continue",
   "library/events": "GET /library/sessions/{id}/events",
   "library/export": "GET /library/sessions/{id}/export",
   "library/export/sessions": "GET /library/export",
