@@ -60,7 +60,8 @@ docs: setup  ## generate the tables of sources, docs/reference.md and docs/modul
 	$(BIN)/python scripts/reference.py --write
 	$(BIN)/python scripts/module_map.py --write
 
-sdk: setup  ## generate the blocking Python client and the types of the TypeScript SDK
+sdk: setup  ## generate the SDKs from the table of operations, and the blocking Python client
+	$(BIN)/python scripts/python_library.py --write
 	$(BIN)/python scripts/blocking_client.py --write
 	$(BIN)/python scripts/typescript_types.py --write
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "recollect" / "client"
-NAMES = ("client", "session", "journey")  # `_async_client.py` becomes `_client.py`
+NAMES = ("client", "session", "journey", "library", "library_methods", "pages")  # `_async_client.py` becomes `_client.py`
 HEADER = "# Generated from {source} by `make sdk`: do not edit.\n"
 MODULES = (
     ("_opening import Opening, ", "_blocking import open_blocking\nfrom recollect.client._opening import "),
@@ -25,8 +25,8 @@ REPLACEMENTS = (  # patterns, in this order; a pattern that no longer matches an
     (r"\bAsyncGenerator\b", "Iterator"),
     (r"\bAsync([A-Z])", r"\1"),
     (r"\b_async_", "_"),
-    (r"\b__a(enter|exit)__", r"__\1__"),
-    (r"\basync def\b", "def"),
+    (r"\b__a(enter|exit|iter)__", r"__\1__"),
+    (r"\basync (def|for)\b", r"\1"),
     (r"\bawait ", ""),
 )
 RUFF = (sys.executable, "-m", "ruff")

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import python_library
 
 from recollect import client as sdk
 from recollect.client import _async_session, _session, errors, events, results
-from recollect.client._http_transport import ROUTES
 from recollect.client._json import MAX_MESSAGE_BYTES
+from recollect.client._routes import ROUTES
 from recollect.client.events import event_of
 from recollect.operations import OPERATIONS
 from recollect.surfaces.transport import line_reader
@@ -25,6 +26,7 @@ from tests.conftest import Person, without_coverage
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python-sdk.md"
+BLOCKING = ("client", "journey", "library", "library_methods", "pages", "session")
 ANSWERS = {
     "meerkat_start_turn": results.TurnResult,
     "meerkat_interrupt": results.InterruptResult,
@@ -98,13 +100,13 @@ def missing(schema: dict[str, Any], type_: Any, path: str = "") -> set[str]:
 
 
 def test_every_method_with_a_path_is_offered() -> None:
-    asked = set(re.findall(r'"((?:session|turn|config|realm|journey|document)/\w+)"', _sources()))
+    asked = set(re.findall(r'"((?:session|turn|config|realm|journey|document|library)/[\w/]+)"', _sources()))
     assert set(ROUTES) <= asked
 
 
 def _sources() -> str:
     folder = Path(inspect.getfile(sdk)).parent
-    return "".join((folder / name).read_text() for name in ("_async_client.py", "_async_session.py", "_async_journey.py"))
+    return "".join(path.read_text() for path in folder.glob("_async_*.py"))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,8 @@ def _sources() -> str:
         (sdk.DeferredSession, sdk.AsyncDeferredSession),
         (sdk.Journey, sdk.AsyncJourney),
         (sdk.TurnStream, sdk.AsyncTurnStream),
+        (sdk.Library, sdk.AsyncLibrary),
+        (sdk.Pages, sdk.AsyncPages),
     ],
     ids=lambda kind: kind.__name__,
 )
@@ -126,8 +130,14 @@ def test_both_clients_offer_the_same_methods_with_the_same_docs(waited: type, aw
 @pytest.mark.process
 def test_the_blocking_client_is_generated_from_the_async_client() -> None:
     generated = runpy.run_path(str(ROOT / "scripts" / "blocking_client.py"))["generate"]()
-    assert sorted(path.name for path in generated) == ["_client.py", "_journey.py", "_session.py"]
+    assert sorted(path.name for path in generated) == [f"_{name}.py" for name in BLOCKING]
     for path, text in generated.items():
+        assert path.read_text("utf-8") == text, f"{path.name} is out of date: make sdk"
+
+
+@pytest.mark.process
+def test_the_library_of_the_client_is_generated_from_the_table() -> None:
+    for path, text in python_library.generate().items():
         assert path.read_text("utf-8") == text, f"{path.name} is out of date: make sdk"
 
 

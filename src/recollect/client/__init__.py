@@ -1,8 +1,10 @@
-"""The Python client of Recollect: live sessions, their history, journeys, and every tool.
+"""The Python client of Recollect: the library of all sessions, live sessions, journeys, and every tool.
 
     with Client.spawn("main") as client:
         session = client.create_session("How did we fix the flaky test?")
         print(session.result.text)
+        for found in client.library.sessions(project="cli", since="7d"):
+            print(found.title)
 
 The server is another process. The client loads the standard library and msgspec, and none of the server's code.
 `AsyncClient` has the same methods as `Client`, as coroutines.
@@ -10,17 +12,25 @@ The server is another process. The client loads the standard library and msgspec
 
 from recollect.client._async_client import AsyncClient
 from recollect.client._async_journey import AsyncJourney
+from recollect.client._async_library import AsyncLibrary
+from recollect.client._async_pages import AsyncPages
 from recollect.client._async_session import AsyncDeferredSession, AsyncSession, AsyncStartedSession
 from recollect.client._client import Client
 from recollect.client._journey import Journey
+from recollect.client._library import Library
+from recollect.client._pages import Pages
 from recollect.client._session import DeferredSession, Session, StartedSession
 from recollect.client._turn_stream import AsyncTurnStream, TurnStream
 from recollect.client.errors import (
     AgentError,
+    AmbiguousId,
+    Conflict,
     ConnectionLost,
     GenerationConflict,
     InternalError,
+    InvalidFilter,
     InvalidParams,
+    NotFound,
     ProviderError,
     RecollectError,
     RequestCancelled,
@@ -28,9 +38,11 @@ from recollect.client.errors import (
     SessionNotFound,
     SessionPersistenceDisabled,
     StaleCursor,
+    StoreBusy,
     Unauthorized,
 )
 from recollect.client.events import (
+    LibraryChange,
     ReasoningDelta,
     SessionEvent,
     StreamTruncated,
@@ -73,14 +85,18 @@ from recollect.client.results import (
 __all__ = [
     "AddedDocument",
     "AgentError",
+    "AmbiguousId",
     "ArchiveResult",
     "AsyncClient",
     "AsyncDeferredSession",
     "AsyncJourney",
+    "AsyncLibrary",
+    "AsyncPages",
     "AsyncSession",
     "AsyncStartedSession",
     "AsyncTurnStream",
     "Client",
+    "Conflict",
     "ConnectionLost",
     "DeferredSession",
     "DeletedJourney",
@@ -92,14 +108,19 @@ __all__ = [
     "Instance",
     "InternalError",
     "InterruptResult",
+    "InvalidFilter",
     "InvalidParams",
     "Journey",
     "JourneyHistory",
     "JourneyInfo",
     "JourneySession",
     "JsonObject",
+    "Library",
+    "LibraryChange",
     "LinkedSession",
     "Message",
+    "NotFound",
+    "Pages",
     "ProviderError",
     "RealmConfig",
     "RealmInfo",
@@ -116,6 +137,7 @@ __all__ = [
     "SessionState",
     "StaleCursor",
     "StartedSession",
+    "StoreBusy",
     "StreamTruncated",
     "TextDelta",
     "TimelineEntry",

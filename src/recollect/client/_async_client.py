@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from recollect.client._async_journey import AsyncJourney
+from recollect.client._async_library import AsyncLibrary
 from recollect.client._async_session import AsyncDeferredSession, AsyncSession, AsyncStartedSession
 from recollect.client._child_process import SpawnOptions
 from recollect.client._http_transport import SILENCE_S
@@ -192,6 +193,11 @@ class AsyncClient:
         return await self._transport.call(RealmInfo, "realm/get", realm_id=realm_id)
 
     # ---- everything else
+
+    @property
+    def library(self) -> AsyncLibrary:
+        """What the archive knows: sessions, events, search, usage, files, observations. Sends no request."""
+        return AsyncLibrary(self._transport)
 
     async def journey(self, *, user_id: str | None = None) -> AsyncJourney:
         """The journey of a person, created if there is none. Without a `user_id`, a new journey."""

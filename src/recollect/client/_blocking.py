@@ -11,9 +11,11 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from recollect.client._library_frame import Answer
+from recollect.client._new_file import FilePath
 from recollect.client._transport import Result, Transport
 from recollect.client.errors import ConnectionLost, connection_lost
-from recollect.client.events import SessionEvent
+from recollect.client.events import LibraryChange, SessionEvent
 from recollect.client.results import ServerInfo, ToolResult
 
 Value = TypeVar("Value")
@@ -113,6 +115,15 @@ class BlockingTransport:
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None) -> ToolResult:
         return self.loop.run(self.transport.call_tool(name, arguments))
+
+    def call_library(self, shape: type[Answer], method: str, params: Mapping[str, Any]) -> Answer:
+        return self.loop.run(self.transport.call_library(shape, method, params))
+
+    def call_document(self, shape: type[Answer], method: str, params: Mapping[str, Any], to: FilePath | None) -> Answer:
+        return self.loop.run(self.transport.call_document(shape, method, params, to))
+
+    def changes(self, after: str | None) -> Iterator[LibraryChange]:
+        return self.loop.iterate(self.transport.changes(after))
 
     def events(self, session_id: str, after: int | None) -> Iterator[SessionEvent]:
         return self.loop.iterate(self.transport.events(session_id, after))

@@ -11,6 +11,7 @@ from recollect.client._child_process import SpawnOptions
 from recollect.client._http_transport import SILENCE_S
 from recollect.client._journey import Journey
 from recollect.client._json import as_dict, as_list
+from recollect.client._library import Library
 from recollect.client._opening import connect_http, connect_tcp, spawn_server
 from recollect.client._session import DeferredSession, Session, StartedSession
 from recollect.client.results import (
@@ -189,6 +190,11 @@ class Client:
         return self._transport.call(RealmInfo, "realm/get", realm_id=realm_id)
 
     # ---- everything else
+
+    @property
+    def library(self) -> Library:
+        """What the archive knows: sessions, events, search, usage, files, observations. Sends no request."""
+        return Library(self._transport)
 
     def journey(self, *, user_id: str | None = None) -> Journey:
         """The journey of a person, created if there is none. Without a `user_id`, a new journey."""

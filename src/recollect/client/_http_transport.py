@@ -4,16 +4,27 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw
 
 from recollect.client._http_connection import ConnectionPool, HttpResponse
 from recollect.client._json import MAX_MESSAGE_BYTES, decode, encode, shorten
-from recollect.client._line_connection import split_lines
-from recollect.client._transport import HANDSHAKE_TIMEOUT_S, Listener, Response, Transport, session_of
+from recollect.client._library_frame import LibraryFrame
+from recollect.client._routes import ROUTES
+from recollect.client._sse import SseMessage, read_sse
+from recollect.client._transport import (
+    HANDSHAKE_TIMEOUT_S,
+    Listener,
+    Response,
+    Transport,
+    Write,
+    decode_result,
+    session_of,
+)
 from recollect.client.errors import (
     ConnectionLost,
     InternalError,
@@ -25,35 +36,15 @@ from recollect.client.errors import (
     for_session,
     message_too_long,
 )
-from recollect.client.events import SessionEvent, StreamTruncated, event_of
+from recollect.client.events import LibraryChange, SessionEvent, StreamTruncated, event_of
 from recollect.client.results import ServerInfo, ToolResult
 
-ROUTES = {  # the route of each method; a name in braces is a parameter
-    "session/create": "POST /sessions",
-    "session/list": "GET /sessions",
-    "session/read": "GET /sessions/{session_id}",
-    "session/history": "GET /sessions/{session_id}/history",
-    "session/archive": "DELETE /sessions/{session_id}",
-    "turn/start": "POST /sessions/{session_id}/messages",
-    "turn/interrupt": "POST /sessions/{session_id}/interrupt",
-    "config/get": "GET /config",
-    "config/set": "PUT /config",
-    "config/patch": "PATCH /config",
-    "realm/list": "GET /realms",
-    "realm/get": "GET /realms/{realm_id}",
-    "journey/get_or_create": "POST /journeys",
-    "journey/query": "GET /journeys/{journey_id}/history",
-    "journey/link": "POST /journeys/{journey_id}/sessions",
-    "journey/timeline": "GET /journeys/{journey_id}/timeline",
-    "journey/delete": "DELETE /journeys/{journey_id}",
-    "document/add": "POST /journeys/{journey_id}/documents",
-    "document/list": "GET /journeys/{journey_id}/documents",
-    "document/get": "GET /journeys/{journey_id}/documents/{document_id}",
-    "document/delete": "DELETE /journeys/{journey_id}/documents/{document_id}",
-}
-EVENTS_ROUTE = "GET /sessions/{session_id}/events"
+EVENTS_PATH = "/sessions/{session_id}/events"
+CHANGES_PATH = "/library/stream"
+READY = "ready"  # the first message of the library's stream
 API_VERSION = "/v1"
 PATH_PARAMETER = re.compile(r"\{(\w+)\}")
+FILE_NAME = re.compile(r'filename="([^"]+)"')
 SSE = "text/event-stream"
 ACCEPT = f"accept: application/json, {SSE}\r\n"  # events show that the server still runs a long turn
 SILENCE_S = 60.0  # while a turn runs, a server sends at least a comment every 15 seconds
@@ -65,6 +56,13 @@ RETRY_PAUSES_S = (
     1.6,
     3.2,
 )  # before each new attempt to get events: a server restarts in less than their sum
+
+
+@dataclass(slots=True)
+class StreamPlace:
+    """Where a stream goes on if it has to connect again."""
+
+    last_event_id: str | None
 
 
 class HttpTransport(Transport):
@@ -119,7 +117,7 @@ class HttpTransport(Transport):
     async def _read_turn(self, response: HttpResponse, listener: Listener, session: str | None) -> Response:
         """Pass on the events of a turn. The last message of the stream is its result or its error."""
         outcome: SseMessage | None = None
-        async for message in _read_sse(response.parts(self._silence_s)):
+        async for message in read_sse(response.parts(self._silence_s)):
             if message.name:
                 outcome = message
             else:
@@ -131,17 +129,37 @@ class HttpTransport(Transport):
         return outcome.data
 
     async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
-        """Events of all turns. After a first connection, it reconnects for the time that a server needs to restart."""
+        """Events of all turns, until the session is archived."""
+        path = EVENTS_PATH.format(session_id=_path_segment(session_id, "session_id"))
+        place = StreamPlace(None if after is None else str(after))
+        async for message in self._follow(path, place, session_id):
+            event = _decode_event(message.data, session_id)
+            after = _sequence_after(event, after)
+            place.last_event_id = None if after is None else str(after)
+            yield event
+
+    async def changes(self, after: str | None) -> AsyncGenerator[LibraryChange, None]:
+        """What changes in the library. `ready` comes once, also if the stream has to connect again."""
+        if after is not None and not (after.isascii() and after.isprintable()):
+            raise InvalidParams("INVALID_PARAMS", f"after must be the position of a change, not {after!r}")
+        place, has_begun = StreamPlace(after), False
+        async for message in self._follow(CHANGES_PATH, place, None):
+            change = decode_result(CHANGES_PATH, message.data, LibraryChange)
+            place.last_event_id = message.id or place.last_event_id
+            if change.type != READY or not has_begun:
+                yield msgspec.structs.replace(change, position=message.id or None)
+            has_begun = True
+
+    async def _follow(self, path: str, place: StreamPlace, session: str | None) -> AsyncGenerator[SseMessage, None]:
+        """The messages of a stream. After a first connection, it reconnects for the time that a server needs to restart."""
         pauses: list[float] = []
         has_connected = False
         while True:
             try:
-                async with self._open_events(session_id, after) as messages:
+                async with self._open_stream(path, place.last_event_id, session) as messages:
                     has_connected, pauses = True, list(RETRY_PAUSES_S)
                     async for message in messages:
-                        event = _decode_event(message.data, session_id)
-                        after = _sequence_after(event, after)
-                        yield event
+                        yield message
             except SessionNotFound:
                 if not has_connected:
                     raise
@@ -152,13 +170,23 @@ class HttpTransport(Transport):
             await asyncio.sleep(pauses.pop(0))
 
     @asynccontextmanager
-    async def _open_events(self, session_id: str, after: int | None) -> AsyncIterator[AsyncIterator["SseMessage"]]:
-        _, target, _ = _encode_request(EVENTS_ROUTE, {"session_id": session_id}, session_id)
-        headers = ACCEPT if after is None else f"{ACCEPT}last-event-id: {after}\r\n"
-        async with self._pool.request("GET", API_VERSION + target, None, headers) as response:
+    async def _open_stream(
+        self, path: str, last_event_id: str | None, session: str | None
+    ) -> AsyncIterator[AsyncIterator[SseMessage]]:
+        headers = ACCEPT if last_event_id is None else f"{ACCEPT}last-event-id: {last_event_id}\r\n"
+        async with self._pool.request("GET", API_VERSION + path, None, headers) as response:
             if not _is_stream(response):
-                raise _decode_error(response.status, await response.read(), session_id)
-            yield _read_sse(response.parts(self._silence_s))
+                raise _decode_error(response.status, await response.read(), session)
+            yield read_sse(response.parts(self._silence_s))
+
+    async def download(self, method: str, params: dict[str, Any], write: Write) -> LibraryFrame:
+        verb, target, body = _encode_request(ROUTES[method], params, None)
+        async with self._pool.request(verb, API_VERSION + target, body, "") as response:
+            if response.status != 200:
+                raise _decode_error(response.status, await response.read(), None)
+            async for part in response.parts():
+                write(part)
+        return LibraryFrame(Raw(encode(_describe_file(response.headers, params))))
 
     async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
         target = f"{API_VERSION}/tools/{quote(name, safe='', errors='replace')}"
@@ -180,9 +208,9 @@ class HttpTransport(Transport):
 def _encode_request(route: str, params: Mapping[str, Any], session: str | None) -> tuple[str, str, bytes | None]:
     """Verb, target and body. Parameters go into the path, and all others into the query or the body."""
     verb, _, path = route.partition(" ")
-    path_names = PATH_PARAMETER.findall(path)
+    path_names, is_library = PATH_PARAMETER.findall(path), path.startswith("/library/")
     for name in path_names:
-        path = path.replace(f"{{{name}}}", _path_segment(params.get(name), name))
+        path = path.replace(f"{{{name}}}", _path_segment(params.get(name), name, allows_slash=is_library))
     rest = {name: value for name, value in params.items() if name not in path_names}
     if verb not in ("GET", "DELETE"):
         return verb, path, _encode_body(rest, session)
@@ -190,10 +218,10 @@ def _encode_request(route: str, params: Mapping[str, Any], session: str | None) 
     return verb, f"{path}?{query}" if query else path, None
 
 
-def _path_segment(value: Any, name: str) -> str:
-    """A value for a path. Refuses a value that would lead to another path: it cannot be an id."""
+def _path_segment(value: Any, name: str, *, allows_slash: bool = False) -> str:
+    """A value for a path. Refuses a value that would lead to another path. An agent's own id may contain slashes."""
     text = str(value)
-    if value is None or text in ("", ".", "..") or "/" in text:
+    if value is None or text in ("", ".", "..") or ("/" in text and not allows_slash):
         raise InvalidParams("INVALID_PARAMS", f"{name} must be an id, not {value!r}")
     return quote(text, safe=":", errors="replace")
 
@@ -213,32 +241,19 @@ def _encode_body(params: Mapping[str, Any], session: str | None) -> bytes:
 # ---- responses
 
 
-class SseMessage(Struct, frozen=True):
-    name: str  # empty if the message has none
-    data: bytes
-
-
-async def _read_sse(parts: AsyncIterator[bytes]) -> AsyncIterator[SseMessage]:
-    """Complete messages. Comments are skipped: a server sends them to keep the connection alive."""
-    name = ""
-    data: list[bytes] = []
-    async for raw_line in split_lines(parts):
-        line = raw_line.removesuffix(b"\r")
-        if not line:
-            if data:
-                yield SseMessage(name, b"\n".join(data))
-            name, data = "", []
-            continue
-        field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if field == b"data":
-            data.append(value)
-        elif field == b"event":
-            name = value.decode("utf-8", "replace")
-
-
 def _is_stream(response: HttpResponse) -> bool:
     return response.status == 200 and response.headers.get("content-type", "").startswith(SSE)
+
+
+def _describe_file(headers: Mapping[str, str], params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the headers of a document say about it."""
+    named = FILE_NAME.search(headers.get("content-disposition", ""))
+    return {
+        "format": params.get("format"),
+        "media_type": headers.get("content-type", "").partition(";")[0],
+        "file_name": named[1] if named is not None else "document",
+        "receipt": decode_result("receipt", headers.get("recollect-receipt", "{}").encode(), dict[str, Any]),
+    }
 
 
 def _sequence_after(event: SessionEvent, last: int | None) -> int | None:

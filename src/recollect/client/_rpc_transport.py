@@ -5,12 +5,22 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
 from recollect.client._event_router import EventRouter, PendingTurn
 from recollect.client._json import MAX_MESSAGE_BYTES, decode, encode, shorten
+from recollect.client._library_frame import LibraryFrame
 from recollect.client._line_connection import LineConnection
-from recollect.client._transport import HANDSHAKE_TIMEOUT_S, Listener, Response, Transport, session_of
+from recollect.client._transport import (
+    HANDSHAKE_TIMEOUT_S,
+    Listener,
+    Response,
+    Transport,
+    Write,
+    decode_result,
+    session_of,
+)
 from recollect.client.errors import (
     ConnectionLost,
     RecollectError,
@@ -20,7 +30,7 @@ from recollect.client.errors import (
     for_session,
     message_too_long,
 )
-from recollect.client.events import SessionEvent, event_of
+from recollect.client.events import LibraryChange, SessionEvent, event_of
 from recollect.client.results import ServerInfo
 
 INVALID_REQUEST = -32600
@@ -113,6 +123,16 @@ class RpcTransport(Transport):
 
     async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
         return await self.request("tools/call", {"name": name, "arguments": arguments})
+
+    async def download(self, method: str, params: dict[str, Any], write: Write) -> LibraryFrame:
+        frame = await self.call(LibraryFrame, method, **params)
+        description = decode_result(method, frame.data, dict[str, Any])
+        write(str(description.pop("content", "")).encode())
+        return msgspec.structs.replace(frame, data=Raw(encode(description)))
+
+    async def changes(self, after: str | None) -> AsyncGenerator[LibraryChange, None]:
+        raise RecollectError("NOT_OFFERED", "Over JSON-RPC nothing tells what changes in the library. Use `http`.")
+        yield  # makes this a generator
 
     async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
         message = "Over JSON-RPC only `stream` gives events, those of its own turn. Use `http` for the events of all turns."

@@ -1,15 +1,20 @@
 """The client's errors, as one tree:
 
 RecollectError
-├── SessionNotFound             no such session in this realm, or it is archived
+├── NotFound                    the library has no such session, observation, event or label
+│   └── SessionNotFound         no such session in this realm, or it is archived
 ├── SessionBusy                 a turn of the session is already running; turns are not queued
 ├── RequestCancelled            the turn was interrupted, or the request took too long
 ├── ProviderError               a program or service that the agent needs is not available
 ├── AgentError                  the agent failed, or its turn took too long
 ├── SessionPersistenceDisabled  the realm is in memory and does not store this
 ├── StaleCursor                 events were requested after one that the session does not have
-├── GenerationConflict          the config was changed in the meantime
+├── Conflict                    something changed in the meantime, so nothing was done
+│   └── GenerationConflict      the config was changed in the meantime
 ├── InvalidParams               the request is not valid
+│   ├── AmbiguousId             the beginning of an id fits several; `matches` has them
+│   └── InvalidFilter           no session can have this value of a filter; `did_you_mean` has similar ones
+├── StoreBusy                   another process writes to the store
 ├── InternalError               the server failed, or its response cannot be read
 ├── Unauthorized                the server refuses access
 └── ConnectionLost              the server has ended, or cannot be reached
@@ -56,7 +61,11 @@ class RecollectError(Exception):
         return session_id if isinstance(session_id, str) else None
 
 
-class SessionNotFound(RecollectError):
+class NotFound(RecollectError):
+    pass
+
+
+class SessionNotFound(NotFound):
     pass
 
 
@@ -84,11 +93,33 @@ class StaleCursor(RecollectError):
     """`events(after=…)` names an event that the session does not have. `details` has the `newest` event's sequence."""
 
 
-class GenerationConflict(RecollectError):
+class Conflict(RecollectError):
+    pass
+
+
+class GenerationConflict(Conflict):
     """`details` has `expected_generation` and `current_generation`; nothing was written."""
 
 
 class InvalidParams(RecollectError):
+    pass
+
+
+class AmbiguousId(InvalidParams):
+    @property
+    def matches(self) -> list[str]:
+        """The ids that begin like this."""
+        return _texts(self.details.get("matches"))
+
+
+class InvalidFilter(InvalidParams):
+    @property
+    def did_you_mean(self) -> list[str]:
+        """The values that are similar."""
+        return _texts(self.details.get("did_you_mean"))
+
+
+class StoreBusy(RecollectError):
     pass
 
 
@@ -120,6 +151,23 @@ BY_CODE: dict[str, type[RecollectError]] = {
     "FORBIDDEN_HOST": Unauthorized,
     "FORBIDDEN_ORIGIN": Unauthorized,
     "CONNECTION_LOST": ConnectionLost,
+    # of the library
+    "not_found": NotFound,
+    "invalid_request": InvalidParams,
+    "invalid_id": InvalidParams,
+    "invalid_cursor": InvalidParams,
+    "ambiguous_id": AmbiguousId,
+    "invalid_filter": InvalidFilter,
+    "conflict": Conflict,
+    "session_busy": SessionBusy,
+    "store_busy": StoreBusy,
+    "deadline_exceeded": RequestCancelled,
+    "cancelled": RequestCancelled,
+    "agent_failed": AgentError,
+    "runner_unavailable": ProviderError,
+    "model_unavailable": ProviderError,
+    "not_stored": SessionPersistenceDisabled,
+    "internal_error": InternalError,
 }
 BY_STATUS = {  # for errors without a code: those of journeys and a proxy's error pages have only a status
     200: "INTERNAL_ERROR",
@@ -157,3 +205,7 @@ def for_session(lost: ConnectionLost, session_id: str | None) -> ConnectionLost:
 
 def message_too_long(max_bytes: int, session_id: str | None) -> InvalidParams:
     return InvalidParams("INVALID_PARAMS", f"a message may have at most {max_bytes >> 20} MB", None, session_id)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []

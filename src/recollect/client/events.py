@@ -1,4 +1,4 @@
-"""Events of a turn, in order. `sequence` grows by 1."""
+"""Events of a turn, in order, whose `sequence` grows by 1; and changes of the library."""
 
 from typing import Any
 
@@ -82,6 +82,25 @@ class UnknownEvent(SessionEvent, frozen=True, kw_only=True):
     @property
     def type(self) -> str:
         return str(self.data.get("type", ""))
+
+
+class LibraryChange(Struct, frozen=True, kw_only=True):
+    """A change of the library. `type`: `ready` (the stream has begun), `session_changed`, or `refresh`.
+
+    `refresh` means that too much changed to be named, or that sessions were removed: read again what you show.
+    """
+
+    type: str
+    session: str | None = None
+    uuid: str | None = None
+    title: str | None = None
+    updated_at: str | None = None
+    sequence: int | None = None
+    """The sequence of the session's newest event."""
+    reason: str | None = None
+    """Why a refresh is needed."""
+    position: str | None = None
+    """Pass it as `after` to get what follows. Only the last of the changes that came together has it."""
 
 
 Known = (

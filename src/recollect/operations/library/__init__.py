@@ -7,6 +7,7 @@ A new row needs `make sdk docs`; OpenAPI, both SDKs and the reference follow.
 from functools import partial
 
 from recollect.export import FORMATS
+from recollect.library_answers import ForgetReceipt
 from recollect.operations.library.activity import get_now, list_activity
 from recollect.operations.library.annotations import list_labels, put_label, remove_label, write_event_note, write_note
 from recollect.operations.library.answers import (
@@ -312,6 +313,7 @@ FAMILY = Family(
             name="library_forget",
             title="Forget sessions",
             request=ForgetSessions,
+            answer=ForgetReceipt,
             handle=forget,
             routes=(Route(rpc="library/forget", http="POST /library/forget"),),
             is_destructive=True,

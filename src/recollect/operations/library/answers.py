@@ -139,7 +139,7 @@ class UsagePage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rows: list[UsageRow]
     total: UsageRow
     content: str | None = None
-    """Of a CSV table, over JSON-RPC: its text."""
+    """The table in CSV, if it was asked for and the answer is JSON."""
 
 
 class ExportReceipt(Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ class ExportedDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: list[str] = field(default_factory=list)
     """The names of the files, if each session has its own."""
     content: str | None = None
-    """Over JSON-RPC: the document."""
+    """The document, if the answer is JSON."""
 
 
 class ObservationPage(Struct, frozen=True, kw_only=True):

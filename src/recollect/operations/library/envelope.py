@@ -21,6 +21,7 @@ CODES = {
     ErrorKind.AMBIGUOUS: "ambiguous_id",
     ErrorKind.NOT_FOUND: "not_found",
     ErrorKind.SESSION_NOT_FOUND: "not_found",
+    ErrorKind.GENERATION: "conflict",
     ErrorKind.SESSION_BUSY: "session_busy",
     ErrorKind.STORE_BUSY: "store_busy",
     ErrorKind.SETTINGS: "invalid_settings",
