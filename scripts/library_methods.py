@@ -83,9 +83,8 @@ def _method(operation: Operation) -> Method:
         del arguments["format"]  # a file cannot be fetched page by page
     items, item = _items(answer) if returns is Returns.PAGES else ("", "")
     first = POSITIONAL.get(name, ("query",))
-    positional = sorted(
-        (one for one in arguments.values() if one.is_required or one.name in first), key=lambda one: not one.is_required
-    )
+    required = [one for one in arguments.values() if one.is_required]
+    positional = required or [one for one in arguments.values() if one.name in first]
     options = tuple(one for one in arguments.values() if one not in positional)
     return Method(
         name, operation, operation.routes[0].rpc, answer, returns, items, item, tuple(positional), options, own_filters

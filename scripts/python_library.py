@@ -27,16 +27,14 @@ from msgspec.inspect import (
 
 from recollect.operations import OPERATIONS
 from recollect.operations.answer_types import field_docs, shapes_in
-from recollect.operations.schema import Argument
+from recollect.operations.library.requests import FilteredRequest, GetLibrarySession, ListLibrarySessions
+from recollect.operations.schema import Argument, arguments_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "recollect" / "client"
 OPEN = "Fields have their JSON names; fields that a newer server adds are ignored."
 GENERATED = "# Generated from the table of operations by `make sdk`: do not edit.\n"
 BUILTIN_NAMES = "# ruff: noqa: A002 - arguments have the names of the library's requests\n"
 PRIMITIVES = {
-    **{"StrType": "str", "IntType": "int", "FloatType": "float"},
-    **{"BoolType": "bool", "NoneType": "None", "AnyType": "Any"},
-}
     "StrType": "str",
     "IntType": "int",
     "FloatType": "float",
@@ -45,7 +43,14 @@ PRIMITIVES = {
     "AnyType": "Any",
 }
 DOC_COLUMNS = 110  # of a docstring's line, which is indented by 8 columns and may begin with three quotes
+SESSION_ID = arguments_of(GetLibrarySession)["id"].description
+COMMON = (
+    SESSION_ID,
+    arguments_of(ListLibrarySessions)["cursor"].description,
+    arguments_of(FilteredRequest)["query"].description,
+)
 LINE = "\n"
+LINE_IN_CLASS = "\n    "
 RUFF = (sys.executable, "-m", "ruff")
 
 
@@ -163,9 +168,9 @@ def _methods() -> str:
     return f'''{GENERATED}{BUILTIN_NAMES}"""The methods of the library, one for each operation."""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Unpack
 
-from recollect.client._async_pages import AsyncPages
+from recollect.client._async_pages import AsyncPages, Page
 from recollect.client._library_filters import {", ".join(["LibraryFilters", "Words", *_choices(methods)])}
 from recollect.client._new_file import FilePath
 from recollect.client._transport import Transport
@@ -174,12 +179,18 @@ from recollect.client.library_values import {", ".join(sorted(items))}
 
 
 class AsyncLibraryMethods:
-    """The library's operations."""
+    """The library's operations. A filter is a text or several; lists fetch page after page.
+
+    `id`: {LINE_IN_CLASS.join(textwrap.wrap(SESSION_ID, DOC_COLUMNS))}
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-{"".join(_method(method) for method in methods)}'''
+{"".join(_method(method) for method in methods)}
+    def _pages(self, shape: type[Page], items: str, method: str, params: dict[str, Any]) -> AsyncPages[Any, Page]:
+        return AsyncPages(self._transport, method, shape, items, params)
+'''
 
 
 def _filter(argument: Argument) -> str:
@@ -260,7 +271,7 @@ def _returned(method: Method) -> str:
 def _docstring(method: Method) -> str:
     """What the operation does, and its own arguments. Those of all lists are explained by `LibraryFilters` and the page."""
     lines = [method.operation.description]
-    explained = [argument for argument in (*method.positional, *method.options) if argument.name not in ("query", "cursor")]
+    explained = [argument for argument in (*method.positional, *method.options) if argument.description not in COMMON]
     if method.returns is Returns.DOCUMENT:
         lines += ["", "`to` is a file or a folder; without it, the answer's `content` has the document."]
     explained += library_methods.special_filters(method)
@@ -276,7 +287,7 @@ def _body(method: Method) -> str:
     params = f"{{{', '.join([*arguments, *filters])}}}"
     answer = method.answer.__name__
     if method.returns is Returns.PAGES:
-        return f'return AsyncPages(self._transport, "{method.rpc}", {answer}, "{method.items}", {params})'
+        return f'return self._pages({answer}, "{method.items}", "{method.rpc}", {params})'
     if method.returns is Returns.DOCUMENT:
         return f'return await self._transport.call_document({answer}, "{method.rpc}", {params}, to)'
     return f'return await self._transport.call_library({answer}, "{method.rpc}", {params})'

@@ -23,6 +23,7 @@ from recollect.operations import OPERATIONS
 from recollect.surfaces.transport import line_reader
 from tests.clients import running_server
 from tests.conftest import Person, without_coverage
+from tests.contract import library_archive
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python-sdk.md"
@@ -200,6 +201,8 @@ def examples() -> list[str]:
 def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples run with a server at the page's address, and with the results of the first example."""
     person = Person(tmp_path)
+    library_archive.fill(person)
+    monkeypatch.chdir(tmp_path)
     for name, value in person.env.items():
         monkeypatch.setenv(name, value)
     with running_server(person) as (place, _):
@@ -211,10 +214,12 @@ def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch
 
 def test_the_page_names_only_existing_names_and_all_errors() -> None:
     page = PAGE.read_text()
-    assert len(page.splitlines()) < 100
+    assert len(page.splitlines()) < 250
     methods = {name for kind in (sdk.Client, sdk.Session, sdk.Journey, sdk.TurnStream) for name in dir(kind)}
     named = set(re.findall(r"`(?:client|session|journey|turn|Client|AsyncClient)\.(\w+)", page))
+    assert len([example for example in examples() if "client.library." in example]) >= 10
     assert named <= methods | {"id", "found"}, named - methods
     kinds = {kind.__name__ for kind in errors.RecollectError.__subclasses__()}
     assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
-    assert {name for name in dir(sdk.Client) if not name.startswith("_") and f"`{name}" not in page} == set()
+    public = {name for kind in (sdk.Client, sdk.Library) for name in dir(kind) if not name.startswith("_")}
+    assert {name for name in public if f"`{name}" not in page} == set()

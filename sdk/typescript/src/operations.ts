@@ -237,7 +237,7 @@ export interface ExportedDocument {
   receipt: ExportReceipt;
   /** The names of the files, if each session has its own. Default []. */
   files?: string[];
-  /** Over JSON-RPC: the document. Default null. */
+  /** The document, if the answer is JSON. Default null. */
   content?: string | null;
 }
 
@@ -282,7 +282,7 @@ export interface UsagePage {
   by: string;
   rows: UsageRow[];
   total: UsageRow;
-  /** Of a CSV table, over JSON-RPC: its text. Default null. */
+  /** The table in CSV, if it was asked for and the answer is JSON. Default null. */
   content?: string | null;
 }
 
@@ -435,6 +435,41 @@ export interface EventNote {
   event: string;
   session: string;
   note: string | null;
+}
+
+/** A session that is forgotten. A sub-agent is forgotten with its parent. */
+export interface ForgottenSession {
+  id: string;
+  uuid: string;
+  title: string;
+  agent: string;
+  project: string | null;
+  updated_at: string;
+  turns: number;
+  events: number;
+  is_sub_agent: boolean;
+}
+
+/** What forgotten sessions add up to. `sub_agents` are some of `sessions`; `recorded` are some of `observations`. */
+export interface ForgetCounts {
+  sessions: number;
+  sub_agents: number;
+  turns: number;
+  events: number;
+  observations: number;
+  /** Observations that agents and people recorded: no rule makes them again. */
+  recorded: number;
+  labels: number;
+  notes: number;
+}
+
+/** What was forgotten, or what would be with `dry_run`. `logs` still have the text: Recollect never writes to logs. */
+export interface ForgetReceipt {
+  dry_run: boolean;
+  sessions: ForgottenSession[];
+  counts: ForgetCounts;
+  logs: string[];
+  bytes_freed: number | null;
 }
 
 /** Search the history of previous sessions: find, look up, read and recall a previous session, a past conversation, old chats, chat history, conversation history, session history, transcripts and logs of every AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By date: list_sessions. */
@@ -2055,7 +2090,14 @@ export interface LibraryForgetRequest {
 }
 
 /** The response of `library_forget`. */
-export type LibraryForgetAnswer = JsonObject;
+export interface LibraryForgetAnswer {
+  data: ForgetReceipt;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
 
 /** JSON-RPC methods: parameters and response of each. */
 export interface Methods {

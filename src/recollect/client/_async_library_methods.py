@@ -3,9 +3,9 @@
 """The methods of the library, one for each operation."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
-from recollect.client._async_pages import AsyncPages
+from recollect.client._async_pages import AsyncPages, Page
 from recollect.client._library_filters import By, Facet, Format, LibraryFilters, Sort, Words
 from recollect.client._new_file import FilePath
 from recollect.client._transport import Transport
@@ -15,6 +15,7 @@ from recollect.client.library_results import (
     EventNote,
     EventPage,
     ExportedDocument,
+    FilePage,
     ForgetReceipt,
     HealthReport,
     LabelList,
@@ -24,16 +25,29 @@ from recollect.client.library_results import (
     RunningSessions,
     SearchPage,
     SessionDetails,
+    SessionFiles,
     SessionLabels,
     SessionNote,
     SessionPage,
     UsagePage,
 )
-from recollect.client.library_values import Interval, LibraryEvent, LibraryHit, LibraryObservation, LibrarySession, UsageRow
+from recollect.client.library_values import (
+    FileEntry,
+    Interval,
+    LibraryEvent,
+    LibraryHit,
+    LibraryObservation,
+    LibrarySession,
+    UsageRow,
+)
 
 
 class AsyncLibraryMethods:
-    """The library's operations."""
+    """The library's operations. A filter is a text or several; lists fetch page after page.
+
+    `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or more), or
+    `last`.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -55,20 +69,15 @@ class AsyncLibraryMethods:
         -updated.
         `facets`: Also count sessions by some of agent, project, branch, mode, model, tool, type, state, label.
         """
-        return AsyncPages(
-            self._transport,
-            "library/sessions",
+        return self._pages(
             SessionPage,
             "sessions",
+            "library/sessions",
             {"query": query, "limit": limit, "cursor": cursor, "sort": sort, "facets": facets, **filters},
         )
 
     async def session(self, id: str) -> SessionDetails:
-        """One session with its turns, files, observations, related sessions and resume command.
-
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
-        """
+        """One session with its turns, files, observations, related sessions and resume command."""
         return await self._transport.call_library(SessionDetails, "library/session", {"id": id})
 
     def events(
@@ -82,18 +91,12 @@ class AsyncLibraryMethods:
     ) -> AsyncPages[LibraryEvent, EventPage]:
         """A window of a session's events, in full.
 
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
         `from_`: The sequence number of the first event, from 0. Default 0.
         `limit`: How many, 1 to 200. Default 50.
         `type`: Only events of this type.
         """
-        return AsyncPages(
-            self._transport,
-            "library/events",
-            EventPage,
-            "events",
-            {"id": id, "from": from_, "limit": limit, "type": type, "cursor": cursor},
+        return self._pages(
+            EventPage, "events", "library/events", {"id": id, "from": from_, "limit": limit, "type": type, "cursor": cursor}
         )
 
     async def export(
@@ -103,8 +106,6 @@ class AsyncLibraryMethods:
 
         `to` is a file or a folder; without it, the answer's `content` has the document.
 
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
         `format`: html, markdown or jsonl. Default html.
         `full`: Do not shorten long texts in HTML and Markdown.
         """
@@ -149,17 +150,17 @@ class AsyncLibraryMethods:
     ) -> AsyncPages[LibraryHit, SearchPage]:
         """Search events. Hits are grouped by session, best first.
 
+        `query`: Words and filters.
         `limit`: How many, 1 to 200. Default 50.
         `why`: Add the parts of its score to each match.
         `matches`: Matches per session, 1 to 50. Default 5.
         `mode`: How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of
         session.
         """
-        return AsyncPages(
-            self._transport,
-            "library/search",
+        return self._pages(
             SearchPage,
             "hits",
+            "library/search",
             {"query": query, "limit": limit, "cursor": cursor, "why": why, "matches": matches, **filters},
         )
 
@@ -177,12 +178,61 @@ class AsyncLibraryMethods:
         `limit`: How many rows, 1 to 10000. Default 1000.
         `by`: What to sum by. Default day.
         """
-        return AsyncPages(
-            self._transport,
-            "library/usage",
-            UsagePage,
-            "rows",
-            {"query": query, "limit": limit, "cursor": cursor, "by": by, **filters},
+        return self._pages(
+            UsagePage, "rows", "library/usage", {"query": query, "limit": limit, "cursor": cursor, "by": by, **filters}
+        )
+
+    def files(
+        self,
+        query: str | None = None,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        operation: Words | None = None,
+        **filters: Unpack[LibraryFilters],
+    ) -> AsyncPages[FileEntry, FilePage]:
+        """Files that sessions read, changed, created and deleted, newest first.
+
+        `limit`: How many, 1 to 200. Default 50.
+        `operation`: Only this operation: read, changed, created, deleted.
+        """
+        return self._pages(
+            FilePage,
+            "files",
+            "library/files",
+            {"query": query, "limit": limit, "cursor": cursor, "operation": operation, **filters},
+        )
+
+    def session_files(
+        self, id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncPages[FileEntry, SessionFiles]:
+        """The files of one session, in the order of its events.
+
+        `limit`: How many, 1 to 200. Default 200.
+        """
+        return self._pages(SessionFiles, "files", "library/session/files", {"id": id, "limit": limit, "cursor": cursor})
+
+    def file_history(
+        self,
+        path: str,
+        *,
+        query: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        operation: Words | None = None,
+        **filters: Unpack[LibraryFilters],
+    ) -> AsyncPages[FileEntry, FilePage]:
+        """What sessions did to one file, newest first.
+
+        `path`: The file's path, or the end of it.
+        `limit`: How many, 1 to 200. Default 50.
+        `operation`: Only this operation: read, changed, created, deleted.
+        """
+        return self._pages(
+            FilePage,
+            "files",
+            "library/files/history",
+            {"path": path, "query": query, "limit": limit, "cursor": cursor, "operation": operation, **filters},
         )
 
     def activity(
@@ -197,12 +247,8 @@ class AsyncLibraryMethods:
 
         `limit`: How many, 1 to 200. Default 200.
         """
-        return AsyncPages(
-            self._transport,
-            "library/activity",
-            ActivityPage,
-            "intervals",
-            {"query": query, "limit": limit, "cursor": cursor, **filters},
+        return self._pages(
+            ActivityPage, "intervals", "library/activity", {"query": query, "limit": limit, "cursor": cursor, **filters}
         )
 
     async def now(
@@ -229,11 +275,10 @@ class AsyncLibraryMethods:
         `type`: Only observations of this type: decision, bug-fix, …
         `state`: Only observations in this state: active (default) or retired. Otherwise the state of the session.
         """
-        return AsyncPages(
-            self._transport,
-            "library/observations",
+        return self._pages(
             ObservationPage,
             "observations",
+            "library/observations",
             {"query": query, "limit": limit, "cursor": cursor, **filters},
         )
 
@@ -320,8 +365,6 @@ class AsyncLibraryMethods:
     async def label(self, id: str, name: str) -> SessionLabels:
         """Label a session.
 
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
         `name`: A label, at most 64 characters.
         """
         return await self._transport.call_library(SessionLabels, "library/label/put", {"id": id, "name": name})
@@ -329,8 +372,6 @@ class AsyncLibraryMethods:
     async def unlabel(self, id: str, name: str) -> SessionLabels:
         """Remove a label from a session.
 
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
         `name`: A label, at most 64 characters.
         """
         return await self._transport.call_library(SessionLabels, "library/label/remove", {"id": id, "name": name})
@@ -338,8 +379,6 @@ class AsyncLibraryMethods:
     async def note(self, id: str, note: str) -> SessionNote:
         """Write a note on a session. An empty text removes it.
 
-        `id`: A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or
-        more), or `last`.
         `note`: The note, at most 10000 characters.
         """
         return await self._transport.call_library(SessionNote, "library/note", {"id": id, "note": note})
@@ -375,3 +414,6 @@ class AsyncLibraryMethods:
             "library/forget",
             {"ids": ids, "project": project, "before": before, "dry_run": dry_run, "confirm": confirm},
         )
+
+    def _pages(self, shape: type[Page], items: str, method: str, params: dict[str, Any]) -> AsyncPages[Any, Page]:
+        return AsyncPages(self._transport, method, shape, items, params)

@@ -186,7 +186,8 @@ class HttpTransport(Transport):
                 raise _decode_error(response.status, await response.read(), None)
             async for part in response.parts():
                 write(part)
-        return LibraryFrame(Raw(encode(_describe_file(response.headers, params))))
+        warnings = decode_result(method, response.headers.get("recollect-warnings", "[]").encode(), list[str])
+        return LibraryFrame(Raw(encode(_describe_file(response.headers, params))), None, warnings)
 
     async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
         target = f"{API_VERSION}/tools/{quote(name, safe='', errors='replace')}"

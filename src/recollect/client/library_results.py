@@ -69,6 +69,12 @@ class ExportedDocument(LibraryAnswer, frozen=True, kw_only=True):
     """The document, if the answer is JSON."""
 
 
+class FilePage(LibraryPage, frozen=True, kw_only=True):
+    """What tool calls did to files, newest first."""
+
+    files: list[FileEntry]
+
+
 class ForgetReceipt(LibraryAnswer, frozen=True, kw_only=True):
     """What was forgotten, or what would be with `dry_run`. `logs` still have the text: Recollect never writes to logs."""
 
@@ -138,6 +144,13 @@ class SessionDetails(LibraryAnswer, frozen=True, kw_only=True):
     files: list[FileEntry]
     observations: list[LibraryObservation]
     related: list[RelatedSession]
+
+
+class SessionFiles(LibraryPage, frozen=True, kw_only=True):
+    """What the tool calls of one session did to files, in their order."""
+
+    session: str
+    files: list[FileEntry]
 
 
 class SessionLabels(LibraryAnswer, frozen=True, kw_only=True):

@@ -65,6 +65,19 @@ class ExportReceipt(Struct, frozen=True, kw_only=True):
     events_left_out: int
 
 
+class FileEntry(Struct, frozen=True, kw_only=True):
+    """A file that a tool call read, changed, created or deleted. Lines are null if the log does not tell."""
+
+    path: str
+    project: str | None = None
+    operation: str
+    lines_added: int | None = None
+    lines_removed: int | None = None
+    session: str
+    event: str
+    at: str
+
+
 class ForgottenSession(Struct, frozen=True, kw_only=True):
     """A session that is forgotten. A sub-agent is forgotten with its parent."""
 
@@ -258,19 +271,6 @@ class LibraryTurn(Struct, frozen=True, kw_only=True):
     stop: str | None = None
     tokens: Tokens
     context_tokens: int
-
-
-class FileEntry(Struct, frozen=True, kw_only=True):
-    """A file that a tool call read, changed, created or deleted. Lines are null if the log does not tell."""
-
-    path: str
-    project: str | None = None
-    operation: str
-    lines_added: int | None = None
-    lines_removed: int | None = None
-    session: str
-    event: str
-    at: str
 
 
 class RelatedSession(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,10 @@
 """HTTP responses: the reply of an operation with its status, and errors of the server itself."""
 
+import json
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from recollect.operations import Reply
@@ -10,6 +12,7 @@ from recollect.operations.answer_file import AnswerFile
 from recollect.surfaces.transport.error_codes import codes_of_reply
 
 JSON = "application/json"
+WARNINGS = "recollect-warnings"  # the HTTP header with the warnings of an answer that is a file, as JSON
 SSE = "text/event-stream"
 STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 TEXT = "text/markdown; charset=utf-8"
@@ -18,15 +21,23 @@ TEXT = "text/markdown; charset=utf-8"
 def response_of(reply: Reply) -> Response:
     """An operation's reply in its family's own format, with the status of its error."""
     if reply.file is not None:
-        return _file(reply.file)
+        return _file(reply.file, reply)
     if reply.structured is not None:
         return Response(reply.structured, status_of(reply), media_type=JSON)
     return Response(reply.text, status_of(reply), media_type=JSON if _is_json(reply.text) else TEXT)
 
 
-def _file(file: AnswerFile) -> Response:
-    """A file that a browser saves."""
+class Frame(Struct):
+    """The part of an answer that a file does not have."""
+
+    warnings: list[str] = []
+
+
+def _file(file: AnswerFile, reply: Reply) -> Response:
+    """A file that a browser saves. A header has the warnings."""
     headers = {"content-disposition": f'attachment; filename="{file.file_name}"', **file.headers}
+    if warnings := msgspec.json.decode(reply.structured or b"{}", type=Frame).warnings:
+        headers[WARNINGS] = json.dumps(warnings)  # in ASCII, as headers must be
     return StreamingResponse(file.chunks(), 200, headers, f"{file.media_type}; charset=utf-8")
 
 

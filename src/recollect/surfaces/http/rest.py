@@ -24,7 +24,10 @@ from recollect.surfaces.transport.thread_pool import OVERLOADED
 VERSION = "/v1"  # optional prefix of every path, for clients that name their version
 INTEGER = re.compile(r"-?[0-9]{1,4000}")  # Python refuses to convert longer numbers
 PARAMETER = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # a query parameter; `labels[team]` is one entry of an object
-SESSION_ID, ANY_ID = "/library/sessions/{id}", "/library/sessions/{id:path}"  # an agent's own id may contain slashes
+ANY_TEXT = (  # an agent's own id may contain slashes, and so may a label
+    ("/library/sessions/{id}", "/library/sessions/{id:path}"),
+    ("/labels/{name}", "/labels/{name:path}"),
+)
 WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -62,7 +65,9 @@ def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
         except Overloaded:
             return error_response(503, "OVERLOADED", OVERLOADED, headers={"retry-after": "1"})
 
-    return HttpRoute(path.replace(SESSION_ID, ANY_ID), handle, methods=[*methods])
+    for named, matching in ANY_TEXT:
+        path = path.replace(named, matching)
+    return HttpRoute(path, handle, methods=[*methods])
 
 
 def _handler(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:
