@@ -16,7 +16,7 @@ from recollect.client import AsyncClient, Client, RecollectError
 from recollect.distil import distil
 from recollect.operations import FAMILIES, OPERATIONS, RequestContext
 from recollect.operations.answer_file import with_content
-from recollect.surfaces.transport.error_codes import codes_of_reply
+from recollect.surfaces.http.responses import status_of
 from tests.conftest import Person
 from tests.contract.library_archive import ANCHOR, Library, fill
 from tests.contract.library_cases import CASES, LABEL, Arguments, Names
@@ -196,12 +196,10 @@ def test_every_surface_gives_the_same_answer(name: str, arguments: Arguments, su
 def test_every_surface_refuses_with_the_same_error(
     name: str, arguments: Arguments, code: str, status: int, surfaces: Surfaces
 ) -> None:
-    expected = surfaces.in_process(name, arguments)["error"]
+    reply = OPERATIONS[f"library_{name}"].run(surfaces.library.realm, arguments, RequestContext.now())
+    assert status_of(reply) == status
+    expected = json.loads(reply.text)["error"]
     assert expected["code"] == code
-    assert (
-        codes_of_reply(OPERATIONS[f"library_{name}"].run(surfaces.library.realm, arguments, RequestContext.now())).http
-        == status
-    )
     for call in SURFACES[1:]:
         error = call(surfaces, name, arguments)["error"]
         assert {"details": {}, **error} == expected, call.__name__

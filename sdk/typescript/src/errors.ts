@@ -2,15 +2,20 @@
  * The client's errors, as one tree:
  *
  *     RecollectError
- *     ├── SessionNotFound             no such session in this realm, or it is archived
+ *     ├── NotFound                    the library has no such session, observation, event or label
+ *     │   └── SessionNotFound         no such session in this realm, or it is archived
  *     ├── SessionBusy                 a turn of the session is already running; turns are not queued
  *     ├── RequestCancelled            the turn was interrupted, or the request took too long
  *     ├── ProviderError               a program or service that the agent needs is not available
  *     ├── AgentError                  the agent failed, or its turn took too long
  *     ├── SessionPersistenceDisabled  the realm is in memory and does not store this
  *     ├── StaleCursor                 events were requested after one that the session does not have
- *     ├── GenerationConflict          the config was changed in the meantime
+ *     ├── Conflict                    something changed in the meantime, so nothing was done
+ *     │   └── GenerationConflict      the config was changed in the meantime
  *     ├── InvalidParams               the request is not valid
+ *     │   ├── AmbiguousId             the beginning of an id fits several; `matches` has them
+ *     │   └── InvalidFilter           no session can have this value of a filter; it names similar ones
+ *     ├── StoreBusy                   another process writes to the store
  *     ├── InternalError               the server failed, or its response cannot be read
  *     ├── Unauthorized                the server refuses access
  *     └── ConnectionLost              the server has ended, or cannot be reached
@@ -38,7 +43,8 @@ export class RecollectError extends Error {
   }
 }
 
-export class SessionNotFound extends RecollectError {}
+export class NotFound extends RecollectError {}
+export class SessionNotFound extends NotFound {}
 export class SessionBusy extends RecollectError {}
 export class RequestCancelled extends RecollectError {}
 export class ProviderError extends RecollectError {}
@@ -46,8 +52,22 @@ export class AgentError extends RecollectError {}
 export class SessionPersistenceDisabled extends RecollectError {}
 /** `events({ after })` names an event that the session does not have. `details` has the `newest` event's sequence. */
 export class StaleCursor extends RecollectError {}
-export class GenerationConflict extends RecollectError {}
+export class Conflict extends RecollectError {}
+export class GenerationConflict extends Conflict {}
 export class InvalidParams extends RecollectError {}
+export class AmbiguousId extends InvalidParams {
+  /** The ids that begin like this. */
+  get matches(): string[] {
+    return texts(this.details["matches"]);
+  }
+}
+export class InvalidFilter extends InvalidParams {
+  /** The values that are similar. */
+  get didYouMean(): string[] {
+    return texts(this.details["did_you_mean"]);
+  }
+}
+export class StoreBusy extends RecollectError {}
 export class InternalError extends RecollectError {}
 export class Unauthorized extends RecollectError {}
 
@@ -75,6 +95,23 @@ const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
   ["UNAUTHORIZED", Unauthorized],
   ["FORBIDDEN_HOST", Unauthorized],
   ["FORBIDDEN_ORIGIN", Unauthorized],
+  // of the library
+  ["not_found", NotFound],
+  ["invalid_request", InvalidParams],
+  ["invalid_id", InvalidParams],
+  ["invalid_cursor", InvalidParams],
+  ["ambiguous_id", AmbiguousId],
+  ["invalid_filter", InvalidFilter],
+  ["conflict", Conflict],
+  ["session_busy", SessionBusy],
+  ["store_busy", StoreBusy],
+  ["deadline_exceeded", RequestCancelled],
+  ["cancelled", RequestCancelled],
+  ["agent_failed", AgentError],
+  ["runner_unavailable", ProviderError],
+  ["model_unavailable", ProviderError],
+  ["not_stored", SessionPersistenceDisabled],
+  ["internal_error", InternalError],
 ]);
 
 /** For errors without a code: those of journeys and a proxy's error pages have only a status. */
@@ -109,4 +146,8 @@ export function errorOf(
 /** The same error, for a call about this session. */
 export function forSession({ message, details }: ConnectionLost, sessionId: string | undefined): ConnectionLost {
   return new ConnectionLost(message, details, sessionId);
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }

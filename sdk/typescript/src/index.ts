@@ -4,10 +4,14 @@ export { Client } from "./client.js";
 export type { SpawnOptions } from "./child-process.js";
 export {
   AgentError,
+  AmbiguousId,
+  Conflict,
   ConnectionLost,
   GenerationConflict,
   InternalError,
+  InvalidFilter,
   InvalidParams,
+  NotFound,
   ProviderError,
   RecollectError,
   RequestCancelled,
@@ -15,6 +19,7 @@ export {
   SessionNotFound,
   SessionPersistenceDisabled,
   StaleCursor,
+  StoreBusy,
   Unauthorized,
 } from "./errors.js";
 export type * from "./events.js";

@@ -13,7 +13,7 @@ RecollectError
 │   └── GenerationConflict      the config was changed in the meantime
 ├── InvalidParams               the request is not valid
 │   ├── AmbiguousId             the beginning of an id fits several; `matches` has them
-│   └── InvalidFilter           no session can have this value of a filter; `did_you_mean` has similar ones
+│   └── InvalidFilter           no session can have this value of a filter; it names similar ones
 ├── StoreBusy                   another process writes to the store
 ├── InternalError               the server failed, or its response cannot be read
 ├── Unauthorized                the server refuses access
