@@ -229,9 +229,12 @@ def test_tail_of_everything_says_which_session_it_is(person: Person) -> None:
     path = fill(person)
     log = Claude(start=100)
     with Tail(person, "-n", "1") as tail:
-        assert tail.lines_until("Styled.") == ["── Style the page (claude-code, web)", "00:01:02 Styled."]
+        first = tail.lines_until("Styled.")
+        assert re.fullmatch(r"── Style the page \([0-9a-f]{8}, claude-code, web\)", first[0])
+        assert first[1:] == ["00:01:02 Styled."]
         append(path, log.prompt("Once more"))
-        assert tail.lines_until("Once more") == ["── Fix the flaky test (claude-code, app)", "00:01:41 > Once more"]
+        assert re.match(r"── Fix the flaky test \([0-9a-f]{8}, claude-code, app\)", tail.line())
+        assert tail.line() == "00:01:41 > Once more"
 
 
 def test_tail_prints_events_as_json_lines(person: Person) -> None:

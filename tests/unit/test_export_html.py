@@ -135,7 +135,8 @@ def test_a_call_is_one_line_with_its_result_inside() -> None:
     events = Events()
     events.call("Bash", "2 passed", command="pytest -q")
     html, _ = document("html", content(events.all))
-    assert "<summary><b>Bash</b> <code>pytest -q</code><i>exit 0</i><i>1.2 s</i></summary>\n<pre>2 passed</pre>" in html
+    assert "<summary><b>Bash</b> <code>pytest -q</code><i>exit 0</i><i>1.2 s</i></summary>" in html
+    assert '</summary>\n<pre id="e1">2 passed</pre>' in html
 
 
 def test_long_outputs_are_cut_and_the_cut_is_said() -> None:

@@ -6,8 +6,8 @@ from random import Random
 import msgspec
 import pytest
 
-from recollect.export.call_summary import call_outcome, call_summary, short_duration, shown_arguments
-from recollect.export.facts import cost_text, facts_of, short_count
+from recollect.export.call_summary import call_outcome, call_summary, shown_arguments
+from recollect.export.facts import facts_of, price_text
 from recollect.export.length_limits import LengthLimits, cut_text
 from recollect.export.steps import LOOK_AHEAD, TranscriptStep, join_calls
 from recollect.library_answers import Cost, LibraryEvent, LibrarySession
@@ -129,29 +129,12 @@ def test_failures_are_said() -> None:
     assert call_outcome(step) == ["failed"]
 
 
-@pytest.mark.parametrize(
-    "seconds, shown",
-    [
-        (0.04, "0.0 s"),
-        (9.96, "10.0 s"),
-        (45, "45 s"),
-        (200, "3 min"),
-        (3_600, "1 h"),
-        (7_500, "2 h 5 min"),
-        (200_000, "2 d 7 h"),
-    ],
-)
-def test_durations(seconds: float, shown: str) -> None:
-    assert short_duration(seconds) == shown
-
-
-def test_counts_and_costs() -> None:
-    assert [short_count(count) for count in (999, 1_000, 123_456, 1_200_000)] == ["999", "1.0k", "123k", "1.2M"]
-    assert cost_text(Cost(usd=0.0123, source="recorded")) == "$0.0123 recorded"
-    assert cost_text(Cost(usd=1_234.5, source="estimated", unpriced_tokens=2_000)) == (
-        "$1,234.50 estimated, without 2.0k tokens of unknown price"
+def test_a_cost_says_how_it_is_known() -> None:
+    assert price_text(Cost(usd=0.42, source="recorded")) == "$0.42 recorded"
+    assert price_text(Cost(usd=12.5, source="estimated", unpriced_tokens=2_000)) == (
+        "$12.50 estimated, without 2.0k tokens of unknown price"
     )
-    assert cost_text(Cost()) is None
+    assert price_text(Cost()) is None
 
 
 def test_the_facts_leave_out_what_is_unknown() -> None:

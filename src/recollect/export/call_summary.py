@@ -8,7 +8,9 @@ import msgspec
 from recollect.display import one_line
 from recollect.export.steps import TranscriptStep
 from recollect.observe.shell_calls import COMMANDS, SHELL
+from recollect.shown_amounts import duration_text
 
+TENTHS_S = 10  # seconds: shorter calls are shown with tenths
 SUMMARY = 160  # characters: two lines of a terminal
 MAIN_ARGUMENTS = (  # names of the argument that says most, the best first; those of shell tools are before them
     *COMMANDS,
@@ -77,24 +79,12 @@ def call_outcome(step: TranscriptStep) -> list[str]:
     if output is None:
         outcome.append("no result")
     elif output.duration_ms is not None:
-        outcome.append(short_duration(output.duration_ms / 1_000))
+        outcome.append(_took(output.duration_ms / 1_000))
     return outcome
 
 
-def short_duration(seconds: float) -> str:
-    """A duration in one or two units: 0.2 s, 45 s, 3 min, 2 h 5 min, 3 d 4 h."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if hours else f"{days} d"
+def _took(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < TENTHS_S else duration_text(seconds)
 
 
 def shown_arguments(step: TranscriptStep) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from recollect.display import one_line
-from recollect.export.call_summary import short_duration
 from recollect.label import plural
 from recollect.library_answers import Cost, LibrarySession, LibraryTurn, Tokens
+from recollect.shown_amounts import cost_text, duration_text, tokens_text
 
 UNTITLED = "Untitled session"
 
@@ -33,8 +33,8 @@ def facts_of(session: LibrarySession, clock: Clock = utc_minute) -> list[tuple[s
         ("Time", times_of(session, clock)),
         ("Turns", counts_of(session)),
         ("Files", f"{session.files_changed:,} changed" if session.files_changed else None),
-        ("Tokens", tokens_text(session.tokens)),
-        ("Cost", cost_text(session.cost)),
+        ("Tokens", kinds_text(session.tokens)),
+        ("Cost", price_text(session.cost)),
         ("State", session.state),
         ("Labels", ", ".join(session.labels)),
         ("Note", session.note),
@@ -51,7 +51,7 @@ def times_of(session: LibrarySession, clock: Clock) -> str:
     if session.estimated_time:
         return f"~{start[:10]}"
     until = "" if start == end else f" to {end[11:] if start[:10] == end[:10] else end}"
-    active = f", {short_duration(session.active_s)} at work" if session.active_s >= 1 else ""
+    active = f", {duration_text(session.active_s)} at work" if session.active_s >= 1 else ""
     return f"{start}{until}{' UTC' if clock is utc_minute else ''}{active}"
 
 
@@ -61,7 +61,7 @@ def counts_of(session: LibrarySession) -> str:
     return f"{counts}, {session.errors:,} failed" if session.errors else counts
 
 
-def tokens_text(tokens: Tokens) -> str | None:
+def kinds_text(tokens: Tokens) -> str | None:
     """Tokens by kind; None if the log does not tell them."""
     if not tokens.total:
         return None
@@ -71,37 +71,27 @@ def tokens_text(tokens: Tokens) -> str | None:
         ("from cache", tokens.cache_read),
         ("to cache", tokens.cache_write),
     )
-    parts = ", ".join(f"{short_count(count)} {name}" for name, count in kinds if count)
-    return f"{short_count(tokens.total)}: {parts}"
+    parts = ", ".join(f"{tokens_text(count)} {name}" for name, count in kinds if count)
+    return f"{tokens_text(tokens.total)}: {parts}"
 
 
-def cost_text(cost: Cost) -> str | None:
+def price_text(cost: Cost) -> str | None:
     """A cost in dollars, and how it is known; None if it is unknown."""
     if cost.usd is None:
         return None
-    digits = 2 if cost.usd >= 0.1 or cost.usd == 0 else 4
-    left_out = f", without {short_count(cost.unpriced_tokens)} tokens of unknown price" if cost.unpriced_tokens else ""
-    return f"${cost.usd:,.{digits}f} {cost.source}{left_out}"
-
-
-def short_count(count: int) -> str:
-    """A number in three digits: 812, 8.1k, 812k, 8.1M."""
-    for size, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
-        if count >= size:
-            value = count / size
-            return f"{value:.1f}{unit}" if value < 100 else f"{value:.0f}{unit}"
-    return str(count)
+    unpriced = f", without {tokens_text(cost.unpriced_tokens)} tokens of unknown price" if cost.unpriced_tokens else ""
+    return f"{cost_text(cost.usd)} {cost.source}{unpriced}"
 
 
 def turn_facts(turn: LibraryTurn) -> list[str]:
     """What a turn took: its time, its tools, its tokens."""
     facts = []
     if turn.duration_s >= 1:
-        facts.append(short_duration(turn.duration_s))
+        facts.append(duration_text(turn.duration_s))
     if turn.tokens.total:
-        facts.append(f"{short_count(turn.tokens.total)} tokens")
+        facts.append(f"{tokens_text(turn.tokens.total)} tokens")
     if turn.context_tokens:
-        facts.append(f"context {short_count(turn.context_tokens)}")
+        facts.append(f"context {tokens_text(turn.context_tokens)}")
     if turn.stop and turn.stop != "answer":
         facts.append(f"ended by {turn.stop}")
     return facts

@@ -33,6 +33,11 @@ def short_age(stamp: str) -> str:
     return f"{at.day} {at:%b}" if -86_400 < seconds < 300 * 86_400 else f"{at:%b %Y}"
 
 
+def clock_with_seconds(stamp: str) -> str:
+    """Hour, minute and second of an ISO 8601 time."""
+    return _local(stamp).strftime("%H:%M:%S")
+
+
 def day_heading(stamp: str) -> str:
     """The day of an ISO 8601 time: Today, Yesterday, Monday 16 November, 3 August 2026."""
     day = _local(stamp).date()

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
@@ -16,31 +15,27 @@ from recollect.export.facts import facts_of, title_of, turn_facts
 from recollect.export.steps import TranscriptStep, join_calls
 from recollect.label import plural
 from recollect.library_answers import LibraryEvent, LibrarySession, LibraryTurn
+from recollect.surfaces.cli.local_times import local_minute
+from recollect.surfaces.cli.short_forms import Shorten
 
 BAR = "▌ "  # before every line of a prompt
 QUOTE = "> "  # the same in a pipe
 DIFF_LINES = 16  # of an edit that are shown while it is folded: most edits are smaller
 FOLDED = {"reasoning": "Reasoning", "system": "Context", "compaction": "Compaction", "runtime": "Notice"}
 INDENT = "    "
+IDS = ("ID", "Part of")  # facts that are shown in the short form of ids
 STYLES = Theme({"markdown.code": "cyan", "markdown.item.number": "dim"})  # no background: it may be light or dark
 LABEL = 20  # columns of the name of a fact
-
-
-def local_minute(stamp: str) -> str:
-    """The date, hour and minute of a time in RFC 3339, in this machine's time zone."""
-    return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def local_time(stamp: str) -> str:
-    """The hour, minute and second of a time in RFC 3339, in this machine's time zone."""
-    return datetime.fromisoformat(stamp).astimezone().strftime("%H:%M:%S")
 
 
 class SessionPage:
     """Prints one session. In a pipe nothing is wrapped or coloured, and answers stay Markdown."""
 
-    def __init__(self, out: Console, session: LibrarySession, turns: Iterable[LibraryTurn], *, is_full: bool) -> None:
+    def __init__(
+        self, out: Console, session: LibrarySession, turns: Iterable[LibraryTurn], shorten: Shorten, *, is_full: bool
+    ) -> None:
         self._out = out
+        self._shorten = shorten
         self._session = session
         self._turns: Mapping[int, LibraryTurn] = {turn.number: turn for turn in turns}
         self._is_full = is_full
@@ -63,7 +58,8 @@ class SessionPage:
     def _print_facts(self) -> None:
         self._line(Text(title_of(self._session), "bold"))
         for name, value in facts_of(self._session, local_minute):
-            self._line(Text.assemble((f"{name:<11}", "dim"), neutralise(value)))
+            shown = self._shorten(value) if name in IDS else neutralise(value)
+            self._line(Text.assemble((f"{name:<11}", "dim"), shown))
 
     def _print_turn(self, number: int) -> None:
         turn = self._turns.get(number)

@@ -11,6 +11,7 @@ from recollect.live import LiveRealm
 from recollect.surfaces.cli.output import ask, library_answer
 from recollect.surfaces.cli.pager import paged, pager_option
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
+from recollect.surfaces.cli.short_forms import short_forms
 
 PAGE = 200  # events that are read at once: the first screen appears after one page
 
@@ -40,8 +41,8 @@ def command(session_id: str, full: bool, has_pager: bool, as_json: bool, **realm
     turns = msgspec.convert(data["turns"], list[LibraryTurn])
     from recollect.surfaces.cli.session_page import SessionPage  # Markdown in a terminal takes 60 ms to load
 
-    with paged(has_pager=has_pager) as out:
-        SessionPage(out, session, turns, is_full=full).print_all(session_events(opened, session.id))
+    with short_forms(opened) as shorten, paged(has_pager=has_pager) as out:
+        SessionPage(out, session, turns, shorten, is_full=full).print_all(session_events(opened, session.id))
 
 
 def session_events(realm: LiveRealm, session: str, first: int = 0) -> Iterator[LibraryEvent]:

@@ -16,10 +16,11 @@ from recollect.library_answers import LibraryEvent, LibrarySession
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.operations.library.new_events import SessionEvents, new_events
+from recollect.surfaces.cli.local_times import clock_with_seconds
 from recollect.surfaces.cli.output import library_answer
 from recollect.surfaces.cli.realm_options import TEXT, chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import console, print_json, say
-from recollect.surfaces.cli.session_page import local_time
+from recollect.surfaces.cli.short_forms import short_forms
 from recollect.surfaces.cli.signals import until_signal
 from recollect.surfaces.cli.watcher import watching
 
@@ -47,7 +48,7 @@ def command(session_id: str | None, last: int, no_sync: bool, as_json: bool, **r
     recollect tail --json | jq -r 'select(.type == "tool_call") | .tool'
     """
     opened = chosen_realm(**realm)
-    printer = _JsonPrinter() if as_json else _LinePrinter(has_heads=session_id is None)
+    printer = _JsonPrinter() if as_json else _LinePrinter(opened, has_heads=session_id is None)
     with until_signal(), watching(opened, is_enabled=not no_sync and not realm["isolated"]):
         position = new_events(opened, None, None).position
         session = _print_last(opened, session_id, last, printer, as_json=as_json)
@@ -108,8 +109,9 @@ class _JsonPrinter(_Printer):
 class _LinePrinter(_Printer):
     """Prints a line for each event. A terminal's line is cut to its width."""
 
-    def __init__(self, *, has_heads: bool) -> None:
+    def __init__(self, realm: LiveRealm, *, has_heads: bool) -> None:
         super().__init__()
+        self._realm = realm
         self._out = console()
         self._has_heads = has_heads
         self._session = ""
@@ -117,17 +119,20 @@ class _LinePrinter(_Printer):
     def print_events(self, new: SessionEvents, events: list[LibraryEvent]) -> None:
         if self._has_heads and new.session != self._session:
             self._session = new.session
-            details = ", ".join(filter(None, (new.agent, new.project)))
-            self._line(Text.assemble((f"── {one_line(new.title)}", "bold"), (f" ({details})", "dim")))
+            with short_forms(self._realm) as shorten:
+                details = ", ".join(filter(None, (shorten(new.session), new.agent, new.project)))
+            self._line(Text(f"── {one_line(new.title)}", "bold"), Text(f" ({one_line(details)})", "dim"))
         for event in events:
             line = _line_of(event, new.folder)
             if line is not None:
-                self._line(Text.assemble((f"{local_time(event.at)} ", "dim"), line))
+                self._line(Text.assemble((f"{clock_with_seconds(event.at)} ", "dim"), line))
 
-    def _line(self, line: Text) -> None:
+    def _line(self, line: Text, end: Text | None = None) -> None:
+        """Print a line, cut so that its end can be seen."""
+        end = end or Text()
         if self._out.is_terminal:
-            line.truncate(self._out.width, overflow="ellipsis")
-        self._out.print(line, soft_wrap=True)
+            line.truncate(max(1, self._out.width - end.cell_len), overflow="ellipsis")
+        self._out.print(Text.assemble(line, end), soft_wrap=True)
 
 
 def _line_of(event: LibraryEvent, folder: str | None) -> Text | None:
