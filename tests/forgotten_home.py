@@ -6,7 +6,8 @@ Every text that only the forgotten session has begins with `MARKER`, wherever Re
 import re
 import shutil
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ MARKER = "zyqx"
 VICTIM = "2f2f2f2f-4444-4111-8111-0123456789ab"
 KEEPER = "3a3a3a3a-4444-4111-8111-0123456789ab"
 FORK = "4b4b4b4b-4444-4111-8111-0123456789ab"
+USER = "5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10"
 FOLDER = f"/work/{MARKER}project"
 LONG = " ".join(f"{MARKER}output{number} of the tide" for number in range(60))  # long enough to be compressed
 
@@ -69,12 +71,7 @@ class ForgottenHome:
         sync(self.folder, self.realm.settings, all_sources(), self.person.env)
 
     def ask(self, operation: str, **arguments: Any) -> Any:
-        reply = OPERATIONS[operation].run(self.realm, arguments, RequestContext.now(has_deadline=False))
-        assert not reply.is_error, reply.text
-        try:
-            return msgspec.json.decode(reply.structured or reply.text)
-        except msgspec.DecodeError:  # the memory's tools answer in text
-            return reply.text
+        return ask_realm(self.realm, operation, **arguments)
 
     # ---- logs
 
@@ -145,35 +142,51 @@ class ForgottenHome:
         self.ask("library_write_event_note", id=event, note=f"{MARKER}event note")
         fact = f"{MARKER}fact"
         self.ask("record_observation", type="decision", title=f"{MARKER}observation", facts=[fact], evidence_ids=[event])
-        journey = self.ask("get_or_create_journey", user_id="5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10")["journey_id"]
+        journey = self.ask("get_or_create_journey", user_id=USER)["journey_id"]
         members = {VICTIM: f"{MARKER}summary", KEEPER: "nine apples"}
         for native, summary in members.items():
             name = str(uuid.UUID(bytes=session_id("claude-code", native)))
             self.ask("link_session_to_journey", journey_id=journey, session_id=name, summary=summary)
 
-    # ---- what others see
+    # ---- answers
 
     def answers_about_others(self) -> dict[str, Any]:
-        """Answers about the sessions that stay, from every family. Scores depend on all texts, so they are left out."""
-        answers: dict[str, Any] = {}
-        for native in (KEEPER, FORK):
-            answers[f"session {native}"] = self.ask("library_session", id=native)["data"]
-            answers[f"events {native}"] = self.ask("library_events", id=native)["data"]
-            answers[f"open {native}"] = self.ask("open", id=f"session:{session_id('claude-code', native).hex()}")["data"]
-            answers[f"trace {native}"] = self.ask(
-                "get_session_details", session_id=str(uuid.UUID(bytes=session_id("claude-code", native)))
-            )
-        for words in ("ladders", "orchard", "pears"):
-            answers[f"search {words}"] = self.ask("search_sessions", query=words)["data"]
-            answers[f"library {words}"] = self.ask("library_search", query=words)["data"]
-            answers[f"previews {words}"] = self.ask("search_event_previews", query=words)
-            answers[f"memory {words}"] = self.ask("search", query=words)
-        answers["observations"] = self.ask("library_observations", project=["orchard"])["data"]
-        answers["files"] = self.ask("library_sessions", file=["apples.py"])["data"]
-        return comparable(answers)  # type: ignore[no-any-return]
+        """Answers about the sessions that stay, from every family."""
+        searches = ("ladders", "orchard", "pears")
+        return comparable(answers(self.realm, (KEEPER, FORK), searches))  # type: ignore[no-any-return]
 
 
-LEFT_OUT = {"previous_session_id", "next_session_id"}
+def answers(realm: LiveRealm, sessions: Iterable[str], searches: Iterable[str]) -> dict[str, Any]:
+    """What all families answer about these sessions of Claude Code, and to these searches."""
+    ask = partial(ask_realm, realm)
+    found: dict[str, Any] = {}
+    for native in sessions:
+        session = session_id("claude-code", native)
+        found[f"session {native}"] = ask("library_session", id=native)["data"]
+        found[f"events {native}"] = ask("library_events", id=native)["data"]
+        found[f"open {native}"] = ask("open", id=f"session:{session.hex()}")["data"]
+        found[f"trace {native}"] = ask("get_session_details", session_id=str(uuid.UUID(bytes=session)))
+    for words in searches:
+        found[f"search {words}"] = ask("search_sessions", query=words)["data"]
+        found[f"library {words}"] = ask("library_search", query=words)["data"]
+        found[f"previews {words}"] = ask("search_event_previews", query=words)
+        found[f"memory {words}"] = ask("search", query=words)
+    found["observations"] = ask("library_observations", project=["orchard"])["data"]
+    found["files"] = ask("library_sessions", file=["apples.py"])["data"]
+    return found
+
+
+def ask_realm(realm: LiveRealm, operation: str, **arguments: Any) -> Any:
+    """The answer of an operation: its JSON, or its text."""
+    reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now(has_deadline=False))
+    assert not reply.is_error, reply.text
+    try:
+        return msgspec.json.decode(reply.structured or reply.text)
+    except msgspec.DecodeError:  # the memory's tools answer in text
+        return reply.text
+
+
+LEFT_OUT = {"previous_session_id", "next_session_id", "took_ms", "elapsed_ms"}
 SCORE = re.compile(r"\*\*Score:\*\* [0-9.]+")
 
 

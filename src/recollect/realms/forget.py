@@ -6,7 +6,6 @@ brings them back.
 """
 
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.distil.forgotten import forget_in_ngrams, forget_in_vectors
-from recollect.errors import RecollectError, SessionBusy, StoreBusy, StoreFault
+from recollect.errors import RecollectError, SessionBusy, StoreFault
 from recollect.folders import HOOK_QUEUE
 from recollect.index.ngrams import NGRAMS
 from recollect.index.text import TEXT
@@ -34,14 +33,13 @@ from recollect.store.forgetting import (
 )
 from recollect.store.journaled import memory_path
 from recollect.store.live import Live, live_path
-from recollect.store.lock import DISTILLING, FORGETTING, exclusive
+from recollect.store.lock import BACKING_UP, DISTILLING, FORGETTING, wait_for
 from recollect.store.memory import DISTILLED, Memory
 from recollect.store.sqlite.compaction import compact
 from recollect.store.write_access import write_when_free
 
 DAMAGED = "archive.damaged-*"  # archives that a repair set aside: everything readable in them is in the archive again
 WAIT_S = 60.0  # seconds to wait for a process that writes or distils
-POLL_S = 0.05
 SPARE = 64 << 20  # bytes of disk space beyond those of the copies
 
 OnStep = Callable[[str, int, int], None]  # what is done now, how much of it is done, and how much there is
@@ -91,27 +89,12 @@ def _sole_writer(realm: Realm) -> Iterator[Ingester]:
     """The realm opened for writing, while no other process reads logs into it, distils it, or forgets."""
     without_sources = msgspec.structs.replace(realm.settings, sources=())
     with ExitStack() as stack:
-        stack.enter_context(_lock(realm.folder, FORGETTING))
+        stack.enter_context(wait_for(realm.folder, BACKING_UP, WAIT_S))
+        stack.enter_context(wait_for(realm.folder, FORGETTING, WAIT_S))
         ingester = write_when_free(realm.folder, WAIT_S, lambda: Ingester(realm.folder, without_sources, (), {}))
         stack.enter_context(ingester)
-        stack.enter_context(_lock(realm.folder, DISTILLING))
+        stack.enter_context(wait_for(realm.folder, DISTILLING, WAIT_S))
         yield ingester
-
-
-@contextmanager
-def _lock(folder: Path, work: str) -> Iterator[None]:
-    """Hold a lock, once its holder has released it. Raises `StoreBusy` if that takes too long."""
-    until = time.monotonic() + WAIT_S
-    with ExitStack() as stack:
-        while True:
-            try:
-                stack.enter_context(exclusive(folder, work))
-                break
-            except StoreBusy:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(POLL_S)
-        yield
 
 
 # ---- before anything is erased

@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from recollect.disk import folder_fault
@@ -15,6 +15,7 @@ ATTEMPTS = 25  # 10 ms apart, before a lock counts as held: `is_held` takes it f
 
 WRITING = "write.lock"  # reads logs into the archive
 FORGETTING = "forget.lock"  # forgets sessions; whoever distils stops for it
+BACKING_UP = "backup.lock"  # copies the realm to a backup; whoever forgets sessions waits for it
 CONFIGURING = "config.lock"  # writes the config
 DISTILLING = "distil.lock"  # extracts observations and builds vectors
 NEXT = "next.lock"  # waits to write: a watcher holds the write lock while it runs, and releases it for this process
@@ -36,6 +37,22 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def wait_for(realm: Path, work: str, timeout_s: float) -> Iterator[None]:
+    """Hold a lock once its holder has released it. Raises `StoreBusy` if that takes longer than `timeout_s`."""
+    until = time.monotonic() + timeout_s
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(exclusive(realm, work))
+                break
+            except StoreBusy:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(WAIT_S)
+        yield
 
 
 @contextmanager

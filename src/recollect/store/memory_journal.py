@@ -8,7 +8,7 @@ loads lines that a killed process had written but not committed.
 import logging
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from recollect.errors import StoreFault
 from recollect.store.jsonl_file import append_lines, file_size, read_objects, replace_lines
-from recollect.store.sqlite.database import OutOfDate, SqliteDatabase
+from recollect.store.sqlite.database import OutOfDate, SqliteDatabase, store_fault
 
 TABLES = {  # tables that cannot be derived again, with the columns that identify a row
     "journey": ("id",),
@@ -53,6 +53,22 @@ def create_journal(realm: Path) -> None:
     with suppress(OSError, StoreFault):
         if file_size(journal_path(realm)) is None:
             append_lines(journal_path(realm), 0, [])
+
+
+def copy_journal(realm: Path, begin_snapshot: Callable[[], None]) -> bytes:
+    """The content of the journal at the moment when `begin_snapshot` begins a snapshot of the memory."""
+    path = journal_path(realm)
+    memory = sqlite3.connect(f"{(realm / 'memory.db').absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+    try:
+        memory.execute("BEGIN IMMEDIATE")  # no process writes the journal or the memory meanwhile
+        begin_snapshot()
+        return path.read_bytes()
+    except sqlite3.Error as reason:
+        raise store_fault(reason, path) from reason
+    except OSError as reason:
+        raise StoreFault(f"The file {path} cannot be read: {reason.strerror}.") from reason
+    finally:
+        memory.close()
 
 
 class MemoryJournal:

@@ -37,7 +37,7 @@ GROUPS = {
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
     "Run sessions": ("run", "session", "resume", "continue"),
     "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
-    "Look after the store": ("status", "sources", "doctor", "rebuild", "forget", "realm", "config"),
+    "Look after the store": ("status", "sources", "doctor", "rebuild", "forget", "backup", "restore", "realm", "config"),
 }
 """Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
 MODULES = {"continue": "continue_session"}  # modules with another name than their command, which is a word of Python
