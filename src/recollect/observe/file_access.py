@@ -38,10 +38,8 @@ file_path filePath path filename file_name fileName filepath target_file TargetF
 absolute_path AbsolutePath absolutePath relative_path relativePath relative_workspace_path file File uri target_path
 filePathInProject pathInProject
 """.split()
-PATH_LISTS = """
-paths files file_paths filePaths edits changes replacements operations multi_edits targets
-""".split()
-EDIT_LISTS = "edits changes replacements edit operations multi_edits ReplacementChunks diffs blocks".split()
+PATH_LISTS = frozenset("paths files file_paths filePaths edits changes replacements operations multi_edits targets".split())
+EDIT_LISTS = frozenset("edits changes replacements edit operations multi_edits ReplacementChunks diffs blocks".split())
 OLD_AND_NEW = tuple(
     (pair.split("/")[0], pair.split("/")[1])
     for pair in """
@@ -50,7 +48,7 @@ OLD_AND_NEW = tuple(
     find/replace search_text/replace_text to_replace/new_content original_text/new_text search_string/replace_string
     """.split()
 )
-ALL_OCCURRENCES = (
+ALL_OCCURRENCES = frozenset(
     "replace_all replaceAll replace-all change_all allow_multiple AllowMultiple all_occurrences use_regex".split()
 )
 CONTENTS = """
@@ -90,7 +88,7 @@ COPYING = re.compile(r"copyfile|copypath")
 WRITING = re.compile(r"write|create|newfile|save|overwrite|textfile$")
 INSERTING = re.compile(r"insert(?!edit)")
 APPENDING = re.compile(r"append")
-REMOTE = ("owner", "repo", "repository", "repository_full_name", "project_id")  # then the file is on a server
+REMOTE = frozenset(["owner", "repo", "repository", "repository_full_name", "project_id"])  # then the file is on a server
 PUNCTUATION = re.compile(r"[^a-z0-9]")
 VENDOR = re.compile(r"^(?:copilot|builtin|functions|default_api|developer)_")
 QUOTED = re.compile(r"`([^`\n]{1,300})`")
@@ -130,7 +128,7 @@ def role_of(tool: str | None) -> str:
 def tool_accesses(tool: str | None, arguments: Mapping[str, Any]) -> list[FileAccess]:
     """What a tool with a role asks of files."""
     role = role_of(tool)
-    if not role or any(name in arguments for name in REMOTE) or arguments.get("dryRun") is True:
+    if not role or not REMOTE.isdisjoint(arguments) or arguments.get("dryRun") is True:
         return []
     if role != "read":
         command = arguments.get("command")
@@ -154,7 +152,7 @@ def argument_paths(arguments: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, str) and 0 < len(value) < MAX_PATH and "\n" not in value:
             yield value
             break
-    for name in PATH_LISTS:
+    for name in () if PATH_LISTS.isdisjoint(arguments) else sorted(PATH_LISTS):
         value = arguments.get(name)
         if isinstance(value, dict):
             yield from (key for key in list(value)[:MAX_FILES] if isinstance(key, str) and ("/" in key or "." in key))
@@ -225,8 +223,10 @@ def _edits(role: str, arguments: Mapping[str, Any]) -> Iterator[FileAccess]:
             if named := TAGGED_PATH.search(block):
                 yield FileAccess(path=named[1], action=CHANGED, replacements=tuple(replace_blocks(block)))
         return
-    listed = [item for name in EDIT_LISTS if isinstance(value := arguments.get(name), list) for item in value]
-    listed = [item for item in listed if isinstance(item, dict)]
+    listed = []
+    if not EDIT_LISTS.isdisjoint(arguments):
+        values = [value for name in sorted(EDIT_LISTS) if isinstance(value := arguments.get(name), list)]
+        listed = [item for value in values for item in value if isinstance(item, dict)]
     if any(map(own_path, listed)):
         yield from (_one_edit(role, item, own_path(item) or path) for item in listed)
     elif listed:
@@ -278,6 +278,8 @@ def _text(value: Any) -> str:
 
 
 def _replaces_all(arguments: Mapping[str, Any]) -> bool:
+    if ALL_OCCURRENCES.isdisjoint(arguments):
+        return False
     return any(arguments.get(name) in (True, "true", "True") for name in ALL_OCCURRENCES)
 
 

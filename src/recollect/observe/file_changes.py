@@ -100,17 +100,21 @@ def file_changes(
 def requested_accesses(tool: str | None, arguments: Mapping[str, Any]) -> list[FileAccess]:
     """What a call asks of files: by its tool, else by the script that it runs."""
     if role_of(tool):
-        base = next((value for name in BASES if isinstance(value := arguments.get(name), str)), "")
         found = tool_accesses(tool, arguments)
-        return [msgspec.structs.replace(access, base=base) for access in found] if base and found else found
+        if not found or BASES.isdisjoint(arguments):
+            return found
+        base = next((value for name in sorted(BASES) if isinstance(value := arguments.get(name), str)), "")
+        return [msgspec.structs.replace(access, base=base) for access in found] if base else found
     return script_accesses(tool, arguments)
 
 
-BASES = ("workdir", "cwd", "working_directory")
+BASES = frozenset(["workdir", "cwd", "working_directory"])
 
 
 def decode_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Arguments as a mapping; empty if they are damaged or of another type."""
+    if type(arguments) is dict:
+        return arguments
     if isinstance(arguments, str | bytes):
         try:
             arguments = msgspec.json.decode(arguments)

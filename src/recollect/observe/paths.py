@@ -19,6 +19,7 @@ NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f*<>|\"]")
 DEVICES = ("/dev/", "/proc/")
 
 
+@lru_cache(maxsize=4_096)  # agents read, edit and read a file again
 def project_path(path: str, folder: str | None, base: str = "") -> str:
     """A path relative to the session's folder if it is inside, else absolute; empty if it is not the path of a file.
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect.observe.file_access import FileAccess, normalize_tool
-from recollect.observe.shell_files import command_accesses, shell_accesses, strip_wrappers
+from recollect.observe.shell_files import MENTIONS_FILES, command_accesses, shell_accesses, strip_wrappers
 from recollect.observe.shell_parser import ShellCommand
 
 COMMANDS = ("command", "cmd", "CommandLine", "commandLine", "script")
@@ -27,7 +27,7 @@ def script_accesses(tool: str | None, arguments: Mapping[str, Any]) -> list[File
     for name in COMMANDS:
         value = arguments.get(name)
         if isinstance(value, str) and value:
-            return shell_accesses(value, _folder(arguments))
+            return shell_accesses(value, _folder(arguments)) if MENTIONS_FILES.search(value) else []
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return _program_accesses(value, _folder(arguments))
     if isinstance(text := arguments.get("input"), str):

@@ -44,12 +44,12 @@ class FileChanges(SqliteDatabase):
 
     def put_file_changes(self, session: int, calls: Iterable[CallChanges]) -> None:
         """Store the files of tool calls."""
-        rows = [
-            (call.key, self._path_key(one.path), one.operation, session, call.at, one.added, one.removed)
-            for call, changes in calls
-            for one in changes
-        ]
-        if rows:
+        found = [(call, one) for call, changes in calls for one in changes]
+        if found:
+            keys = {path: self._path_key(path) for path in {one.path for _, one in found}}
+            rows = [
+                (call.key, keys[one.path], one.operation, session, call.at, one.added, one.removed) for call, one in found
+            ]
             self.db.executemany("INSERT OR REPLACE INTO file_change VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def replace_call_changes(self, session: int, call: StoredCall, changes: Sequence[FileChange]) -> None:
