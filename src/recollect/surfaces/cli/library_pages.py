@@ -9,12 +9,15 @@ from recollect.surfaces.cli.output import library_answer, print_warnings
 PAGE = 200  # items of a page: the most that every list of the library gives
 
 
-def library_pages(realm: LiveRealm, name: str, arguments: dict[str, Any], items: str, count: int | None) -> Iterator[Any]:
+def library_pages(
+    realm: LiveRealm, name: str, arguments: dict[str, Any], items: str, count: int | None, *, as_json: bool = False
+) -> Iterator[Any]:
     """The answers of `library/NAME`, until they have `count` items (None: all). `items` is the list in `data`."""
     left = count
     while True:
-        answer = library_answer(realm, name, {**arguments, "limit": PAGE if left is None else min(left, PAGE)})
-        if "cursor" not in arguments:
+        page = {**arguments, "limit": PAGE if left is None else min(left, PAGE)}
+        answer = library_answer(realm, name, page, as_json=as_json)
+        if "cursor" not in arguments and not as_json:
             print_warnings(answer)
         yield answer
         cursor = answer["page"]["next"]

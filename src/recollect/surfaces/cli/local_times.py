@@ -23,6 +23,11 @@ def clock(stamp: str) -> str:
     return _local(stamp).strftime("%H:%M")
 
 
+def weekday_clock(stamp: str) -> str:
+    """Weekday, hour and minute of an ISO 8601 time."""
+    return _local(stamp).strftime("%a %H:%M")
+
+
 def short_age(stamp: str) -> str:
     """How long ago an ISO 8601 time was, in a few characters: 45 s, 12 min, 3 h, 12 d, 17 Jul, Jul 2025."""
     at = _local(stamp)

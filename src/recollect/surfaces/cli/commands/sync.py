@@ -18,6 +18,7 @@ from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.finish_forgetting import finish_or_warn
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import print_json, say, size
+from recollect.surfaces.cli.sync_bar import SyncBar
 
 PATIENCE_S = 10.0  # seconds to wait for another writer; then that writer, or a background process, reads the new logs
 LONG_PATIENCE_S = 600.0  # the same for named files: no other process reads them
@@ -76,7 +77,7 @@ def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bo
     def read() -> SyncReport:
         if not with_bar:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen)
-        with _Bar() as bar:
+        with SyncBar() as bar:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen, bar.update)
 
     def report_wait(busy: StoreBusy) -> None:
@@ -114,41 +115,3 @@ def sentence(report: SyncReport) -> str:
     rate = f", {report.events / report.seconds:,.0f} events/s" if report.seconds > 1 else ""
     problems = f" {plural(report.problems, 'line')} could not be read: see `recollect doctor`." if report.problems else ""
     return f"{read}: {counts} ({report.seconds:.2f} s{rate}).{problems}"
-
-
-class _Bar:
-    """Progress on a terminal: files, megabytes, events per second, time left."""
-
-    def __init__(self) -> None:
-        # 5 ms of CPU, only needed to draw progress
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("Reading"),
-            BarColumn(),
-            DownloadColumn(),
-            TextColumn("{task.fields[files]:,} files, {task.fields[events]:,} events, {task.fields[rate]:,.0f} events/s"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("sync", total=None, files=0, events=0, rate=0.0)
-
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def update(self, report: SyncReport) -> None:
-        elapsed = self._progress.tasks[0].elapsed or 1e-9
-        self._progress.update(
-            self._task,
-            total=report.bytes_total,
-            completed=report.bytes,
-            files=report.files_read,
-            events=report.events,
-            rate=report.events / elapsed,
-        )
