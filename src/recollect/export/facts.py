@@ -83,9 +83,11 @@ def price_text(cost: Cost) -> str | None:
     return f"{cost_text(cost.usd)} {cost.source}{unpriced}"
 
 
-def turn_facts(turn: LibraryTurn) -> list[str]:
-    """What a turn took: its time, its tools, its tokens."""
-    facts = []
+def turn_facts(turn: LibraryTurn | None, session: LibrarySession, clock: Clock = utc_minute) -> list[str]:
+    """When a turn began, and what it took: time and tokens."""
+    if turn is None:
+        return []
+    facts = [] if session.estimated_time else [clock(turn.started_at)]
     if turn.duration_s >= 1:
         facts.append(duration_text(turn.duration_s))
     if turn.tokens.total:

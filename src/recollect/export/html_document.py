@@ -79,14 +79,14 @@ class HtmlDocument:
             piece = writer.html(step)
             if step.event.turn != current:
                 current = step.event.turn
-                piece = _turn_head(current, turns.get(current), prefix) + piece
+                facts = turn_facts(turns.get(current), content.session)
+                piece = _turn_head(current, facts, prefix) + piece
             limits.wrote(1 + (step.response is not None), len(piece.encode()))
             if piece:
                 yield piece
 
 
-def _turn_head(number: int, turn: LibraryTurn | None, prefix: str) -> str:
-    facts = [utc_minute(turn.started_at), *turn_facts(turn)] if turn is not None else []
+def _turn_head(number: int, facts: list[str], prefix: str) -> str:
     shown = text_html(" · ".join(facts))
     return f'<h2 id="{prefix}t{number}"><a href="#{prefix}t{number}">Turn {number}</a> <span>{shown}</span></h2>\n'
 

@@ -55,8 +55,7 @@ class MarkdownDocument:
             piece = self._step(step, limits)
             if step.event.turn != current:
                 current = step.event.turn
-                turn = turns.get(current)
-                facts = " · ".join([utc_minute(turn.started_at), *turn_facts(turn)]) if turn is not None else ""
+                facts = " · ".join(turn_facts(turns.get(current), content.session))
                 piece = f"## Turn {current}\n\n{facts}\n\n{piece}"
             limits.wrote(1 + (step.response is not None), len(piece.encode()))
             if piece:

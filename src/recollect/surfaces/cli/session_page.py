@@ -62,8 +62,7 @@ class SessionPage:
             self._line(Text.assemble((f"{name:<11}", "dim"), shown))
 
     def _print_turn(self, number: int) -> None:
-        turn = self._turns.get(number)
-        facts = [f"Turn {number}", *((local_minute(turn.started_at), *turn_facts(turn)) if turn is not None else ())]
+        facts = [f"Turn {number}", *turn_facts(self._turns.get(number), self._session, local_minute)]
         self._part()
         self._line(Text(" · ".join(facts), "dim"))
         self._part()
