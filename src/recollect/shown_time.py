@@ -1,4 +1,4 @@
-"""Formats times for people: in UTC, and with a mark if they are estimated.
+"""Formats times for texts that are the same on every machine: in UTC, and with a mark if they are estimated.
 
 Events of a log without timestamps get the date of its file. Such a time is shown as `~2026-02-01`.
 """

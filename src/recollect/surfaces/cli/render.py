@@ -12,7 +12,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from recollect.display import escape_json, neutralise
-from recollect.shown_time import FIELD, day, marked
+from recollect.model import timestamp
+from recollect.shown_time import FIELD, marked
+from recollect.surfaces.cli.local_times import local_day
 
 KIND_STYLES = {
     "user_input": "bold green",
@@ -71,7 +73,7 @@ def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
     for limit, unit, size in ((90, "s", 1), (5_400, "min", 60), (129_600, "h", 3_600), (2_592_000, "d", 86_400)):
         if 0 <= seconds < limit:
             return marked(f"{int(seconds / size)} {unit} ago", estimated=estimated)
-    return day(round(at * 1000), estimated=estimated)
+    return local_day(timestamp(round(at * 1000)), estimated=estimated)
 
 
 def time_of(item: dict[str, Any], field: str) -> str:

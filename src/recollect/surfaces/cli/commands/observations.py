@@ -7,14 +7,14 @@ import msgspec
 from rich.text import Text
 
 from recollect.label import plural
-from recollect.model import observation_type
+from recollect.model import observation_type, timestamp
 from recollect.operations.memory.observations import as_object, newest_observations, observations_by_key
 from recollect.operations.memory.requests import GetObservations
 from recollect.operations.memory.search import find_observations, notes
 from recollect.operations.memory.views import observation_ref, observations
-from recollect.shown_time import day
 from recollect.store.memory import ObservationRow
 from recollect.store.observation_filters import ObservationFilters
+from recollect.surfaces.cli.local_times import local_day
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, plain, print_json, say
 from recollect.surfaces.cli.times import since_option, until_option
@@ -89,7 +89,9 @@ def _encoded(rows: list[tuple[ObservationRow, float | None]]) -> str:
 def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, has_query: bool) -> None:
     out = console()
     for row, score in rows:
-        head = f"{day(row.at, estimated=row.estimated)}  {row.type}" + (f"  {score:.2f}" if score is not None else "")
+        head = f"{local_day(timestamp(row.at), estimated=row.estimated)}  {row.type}" + (
+            f"  {score:.2f}" if score is not None else ""
+        )
         out.print(Text.assemble((plain(row.title), "bold"), (f"  {head}  {row.project or ''}", "dim")))
         for fact in row.facts[:3]:
             out.print(Text(f"   - {plain(' '.join(fact.split()))}"))
