@@ -2,13 +2,14 @@
 
 import json
 import os
+import resource
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect.errors import StoreBusy
+from recollect.errors import StoreBusy, StoreFault
 from recollect.setup import (
     AGENTS,
     USER,
@@ -23,7 +24,7 @@ from recollect.setup import (
     undo_setup,
 )
 from recollect.setup.editing import open_document, value_at
-from tests.agent_settings import SERVERS, SETTINGS
+from tests.agent_settings import EXTENSIONS, SERVERS, SETTINGS
 
 PROGRAM = ProgramCommand(("/bin/recollect",))
 BY_NAME = {agent.name: agent for agent in AGENTS}
@@ -109,6 +110,18 @@ def test_an_agent_is_found_by_its_program(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert [agent.name for agent in home.found()] == ["crush"]
+
+
+def test_an_editor_on_macos_is_found_in_its_own_folder(home: Home) -> None:
+    place = "Library/Application Support/Code/User"
+    home.put(f"{place}/mcp.json", "{}")
+    home.put(f"{place}/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "{}")
+    before = home.tree()
+    assert {agent.name for agent in home.found()} == {"vscode-copilot", "cline"}
+    home.set_up()
+    assert "recollect" in home.value(f"{place}/mcp.json")["servers"] and not (home.folder / ".config").exists()
+    home.undo()
+    assert home.tree() == before
 
 
 def test_the_folder_of_antigravity_is_not_taken_for_gemini_cli(home: Home) -> None:
@@ -227,6 +240,22 @@ def test_a_changed_path_of_the_program_updates_entries_and_hooks(home: Home) -> 
         assert "/bin/recollect hook" not in (home.folder / path).read_text()
     home.undo()
     assert home.tree() == before
+
+
+def test_undo_removes_what_two_runs_added_to_files_that_were_changed_in_between(home: Home) -> None:
+    by_hand = '{"mcpServers": {"recollect": {"command": "recollect", "args": ["mcp"]}}, "a": 1}'
+    home.put(".cursor/mcp.json", by_hand)
+    home.put(".claude.json", '{"a": 1}')
+    hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "recollect hook stop"}]}]}}
+    home.put(".claude/settings.json", json.dumps(hook))
+    for program in (PROGRAM, ProgramCommand(("/opt/recollect",)), ProgramCommand(("/usr/bin/recollect",))):
+        assert home.set_up("cursor", "claude-code", program=program).written
+        for path in (".cursor/mcp.json", ".claude.json", ".claude/settings.json"):
+            home.put(path, json.dumps({**home.value(path), "a": 2}, indent=1))
+    home.undo()
+    assert home.value(".cursor/mcp.json") == {**json.loads(by_hand), "a": 2}
+    assert home.value(".claude.json") == {"a": 2}
+    assert home.value(".claude/settings.json") == {**hook, "a": 2}
 
 
 def test_the_state_folder_is_passed_on_if_a_variable_names_it(home: Home) -> None:
@@ -394,9 +423,37 @@ def test_a_yaml_file_that_is_not_understood_is_left_alone(home: Home, content: s
     assert home.tree() == before
 
 
-def test_a_folder_without_rights_is_named_and_nothing_of_that_agent_stays(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_named_and_nothing_of_that_agent_stays(home: Home) -> None:
+    home.put(".kimi/mcp.json", "{}")
+    (home.folder / ".kimi/skills").symlink_to("/proc/self")  # nobody can create files there
+    roo = f"{EXTENSIONS}/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
+    home.put(roo, "{}")
+    before = home.tree()
+    applied = home.set_up("kimi", "roo-code")
+    (problem,) = applied.plan.problems
+    assert problem.agents == ("kimi",) and problem.reason.startswith("cannot be written: ")
+    assert [file.path.name for file in applied.written] == ["mcp_settings.json"], "the other agent is set up"
+    assert {path for path, item in home.tree().items() if before.get(path) != item} == {roo}
+    home.undo()
+    assert home.tree() == before
+
+
+def test_a_full_disk_stops_setup_before_anything_is_written(home: Home) -> None:
+    full(home)
+    before = home.tree()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(StoreFault, match="cannot be written"):
+            home.set_up()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert home.tree() == before
+    home.undo()
+    assert home.tree() == before
+
+
+def test_a_file_in_the_way_of_a_folder_is_named_and_nothing_of_that_agent_stays(home: Home) -> None:
     home.put(".claude.json", "{}")
     home.put(".claude/skills", "a file in the way")
     before = home.tree()
@@ -407,6 +464,24 @@ def test_a_folder_without_rights_is_named_and_nothing_of_that_agent_stays(
     assert "recollect" in home.value(".cursor/mcp.json")["mcpServers"]
     home.undo()
     assert home.value(".cursor/mcp.json") == {}
+
+
+def test_a_read_only_file_is_left_alone_also_by_root(home: Home) -> None:
+    home.put(".cursor/mcp.json", "{}", 0o444)
+    before = home.tree()
+    (problem,) = home.set_up("cursor").plan.problems
+    assert problem.reason == "is read-only"
+    assert home.tree() == before
+    (home.folder / ".cursor/mcp.json").chmod(0o600)
+    home.set_up("cursor")
+    (home.folder / ".cursor/mcp.json").chmod(0o444)
+    assert "failed" in home.undo().values()
+    (home.folder / ".cursor/mcp.json").chmod(0o444)
+    assert "recollect" in home.value(".cursor/mcp.json")["mcpServers"], "the record was kept"
+    (home.folder / ".cursor/mcp.json").chmod(0o600)
+    home.undo()
+    (home.folder / ".cursor/mcp.json").chmod(0o444)
+    assert home.tree() == before
 
 
 def test_a_link_to_itself_is_named(home: Home) -> None:

@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from recollect.setup import AGENTS, ProgramCommand, check_all
 from tests.agent_settings import SETTINGS
 from tests.conftest import Person
+from tests.e2e.processes import PATIENCE_S
 from tests.e2e.terminals import on_a_terminal, plain
 
 SCRIPT = Path(sys.executable).with_name("recollect")
@@ -161,6 +163,23 @@ def test_two_setups_at_once_do_not_disturb_each_other(person: Person) -> None:
     assert all(error == "" or "Another `recollect setup` is running" in error for error in errors)
     assert 0 in [process.returncode for process in both]
     assert "Nothing to change." in person.run("setup", "--yes").stdout
+    person.run("setup", "--undo", "--yes")
+    assert tree(person.home) == before
+
+
+def test_a_setup_that_was_killed_can_be_undone(person: Person) -> None:
+    fill(person, *SETTINGS)
+    before = tree(person.home)
+    first = person.home / ".claude.json"
+    settings = first.read_bytes()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "recollect", "setup", "--yes"], env=person.env, stdout=subprocess.DEVNULL
+    )
+    end = time.monotonic() + PATIENCE_S
+    while first.read_bytes() == settings:  # without a pause: all files are written within milliseconds
+        assert time.monotonic() < end
+    process.kill()
+    process.wait(60)
     person.run("setup", "--undo", "--yes")
     assert tree(person.home) == before
 

@@ -42,6 +42,15 @@ def is_inserted_into(before: str, after: str) -> bool:
     return all(letter in remaining for letter in "".join(before.split()))
 
 
+def is_strict(text: str) -> bool:
+    """Whether a text is JSON without comments and trailing commas."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check(format: str, text: str, parts: tuple[Part, ...]) -> None:
     """Our parts are added once, nothing is lost, and reverting leaves the old value."""
     before = open_document(format, text)
@@ -51,6 +60,8 @@ def check(format: str, text: str, parts: tuple[Part, ...]) -> None:
     assert put(after, parts) == (after, []), "a second time changes nothing"
     reverted = revert_all(after, changes)
     assert reverted.value == before.value
+    if format == "json" and is_strict(text):
+        assert is_strict(after.text) and is_strict(reverted.text), "some agents accept no trailing comma"
     assert text.count("#") == reverted.text.count("#") and text.count("//") == reverted.text.count("//"), "comments stay"
 
 

@@ -23,7 +23,7 @@ class Hooks:
     source: str
 
     def label(self) -> str:
-        return "hooks " + ", ".join(part.name for part in self._parts() if isinstance(part, Hook))
+        return f"{sum(isinstance(part, Hook) for part in self._parts())} hooks"
 
     def apply(self, document: SettingsDocument, program: ProgramCommand) -> tuple[SettingsDocument, Changes]:
         changes: Changes = []

@@ -1,5 +1,6 @@
 """Reads and writes files of agents: atomically, through links, with their mode and owner."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -7,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 PRIVATE_FILE = 0o600
+ANY_WRITE = 0o222
 SHARED_FILE, SHARED_FOLDER = 0o644, 0o755  # in projects, whose files others read too
 
 
@@ -26,15 +28,29 @@ def read(path: Path) -> bytes | None:
         return None
 
 
+def is_read_only(path: Path) -> bool:
+    """Whether the owner has protected a file. A rename would replace it all the same, and root may write anything."""
+    try:
+        return not path.stat().st_mode & ANY_WRITE or not os.access(path, os.W_OK)
+    except FileNotFoundError:
+        return False
+
+
+def unfinished(path: Path) -> Path:
+    """The name of a file's new content until it is complete."""
+    return path.with_name(f".recollect-{sha256(os.fsencode(path.name)).hexdigest()[:16]}")
+
+
 def write(path: Path, content: bytes, expected: bytes | None, *, shared: bool = False) -> None:
     """Replace a file by a rename, if it still has the expected content. Raises OSError or `ChangedMeanwhile`."""
-    new = path.with_name(f".{path.name}.recollect-{os.getpid()}")
+    new = unfinished(path)
+    new.unlink(missing_ok=True)  # of a setup that was killed; the lock keeps other ones away
     try:
         before = path.stat()
     except FileNotFoundError:
         before = None
-    if before is not None and not os.access(path, os.W_OK):
-        raise PermissionError(13, "it is read-only", str(path))
+    if is_read_only(path):
+        raise PermissionError(errno.EACCES, "it is read-only", str(path))
     try:
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
         with os.fdopen(handle, "wb") as file:

@@ -8,7 +8,7 @@ from typing import Literal
 from recollect.setup.agent import Agent, SettingsFile, WholeFile, installed_file
 from recollect.setup.changes import Changes, revert_all
 from recollect.setup.editing import NotEditable, decode, open_document
-from recollect.setup.files import digest, read
+from recollect.setup.files import digest, is_read_only, read
 from recollect.setup.journal import Journal
 from recollect.setup.places import Surroundings
 from recollect.setup.program import ProgramCommand
@@ -21,6 +21,8 @@ class Use:
     """A file that an agent reads, and what it should contain."""
 
     agent: str
+    position: int
+    """Of the file among those of the agent."""
     path: Path
     """As the agent names it; links are not resolved."""
     file: SettingsFile | WholeFile
@@ -48,6 +50,10 @@ class FilePlan:
     @property
     def agents(self) -> list[str]:
         return list(dict.fromkeys(use.agent for use in self.uses))
+
+    def position(self, agent: str) -> int:
+        """The position of the file among those of an agent."""
+        return next(use.position for use in self.uses if use.agent == agent)
 
 
 @dataclass(frozen=True)
@@ -100,14 +106,16 @@ def _by_target(agents: Iterable[Agent], around: Surroundings, problems: list[Set
     """Every file with its uses: by links, two agents may share one."""
     targets: dict[Path, list[Use]] = {}
     for agent in agents:
-        for file in agent.project if around.project is not None else agent.user:
+        for position, file in enumerate(agent.project if around.project is not None else agent.user):
             for path in file.place(around):
                 try:
                     target = path.absolute().resolve()
                 except (OSError, RuntimeError):
                     problems.append(SetupProblem(path, "is a link to itself", (agent.name,)))
                     continue
-                targets.setdefault(target, []).append(Use(agent=agent.name, path=path.absolute(), file=file))
+                targets.setdefault(target, []).append(
+                    Use(agent=agent.name, position=position, path=path.absolute(), file=file)
+                )
     return targets
 
 
@@ -117,8 +125,12 @@ def plan_file(target: Path, uses: list[Use], program: ProgramCommand, journal: J
         old = read(target)
         file = uses[0].file
         if isinstance(file, WholeFile):
-            return _plan_whole(target, uses, old, installed_file(file.source).encode(), journal)
-        return _plan_settings(target, uses, old, file.format, program)
+            plan = _plan_whole(target, uses, old, installed_file(file.source).encode(), journal)
+        else:
+            plan = _plan_settings(target, uses, old, file.format, program)
+        if plan.action == "change" and is_read_only(target):
+            raise NotEditable("is read-only")
+        return plan
     except NotEditable as reason:
         return SetupProblem(uses[0].path, str(reason), tuple(use.agent for use in uses))
     except OSError as reason:

@@ -1,13 +1,14 @@
 """Undoes setup: gives every file its old content, or removes only our parts if it has been changed since."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from recollect.setup.changes import revert_all
 from recollect.setup.editing import NotEditable, decode, open_document
-from recollect.setup.files import ChangedMeanwhile, delete, digest, read, remove_empty, write
+from recollect.setup.files import ChangedMeanwhile, delete, digest, read, remove_empty, unfinished, write
 from recollect.setup.journal import FileRecord, Journal, JournalFolder
 
 ATTEMPTS = 3  # an agent that runs may write its settings at the same moment
@@ -64,6 +65,8 @@ def undo_setup(folder: JournalFolder, scope: str, agents: Collection[str] | None
             done.append(
                 UndoneFile(path=Path(record.path), agents=tuple(record.agents), outcome=step.outcome, reason=step.reason)
             )
+            with suppress(OSError):  # of a setup that was killed
+                unfinished(Path(record.path)).unlink(missing_ok=True)
             if step.outcome != "failed":
                 journal.replace(Path(record.path), None)
                 remove_empty(record.folders)

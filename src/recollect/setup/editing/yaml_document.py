@@ -67,7 +67,8 @@ class YamlDocument:
     def _add_below(self, entry: YamlEntry, key: str, value: Any) -> Self:
         if entry.entries:
             lines = self._ended(_write(key, value, " " * entry.entries[0].indent))
-            return self._with(entry.end, entry.end, lines)
+            last = entry.entries[-1].end
+            return self._with(last, last, lines)
         if entry.end > entry.line + 1 or entry.inline not in EMPTY:
             raise NotEditable(f"has {entry.key} in a form that cannot be edited")
         head = self._lines[entry.line]

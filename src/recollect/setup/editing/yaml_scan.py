@@ -12,7 +12,7 @@ from typing import Any
 from recollect.setup.editing.document import NotEditable
 
 KEY = re.compile(
-    r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>@`"'%\[\]{},?:-][^:#]*?|[^\s:]+)\s*:(?=\s|$)(?P<rest>.*)"""
+    r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>@`"'%\[\]{},?:-][^:#]*?|[^\s:"'][^\s:]*)\s*:(?=\s|$)(?P<rest>.*)"""
 )
 COMMENT = re.compile(r"(?:^|\s)#.*$")
 QUOTED = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")

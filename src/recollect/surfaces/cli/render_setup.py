@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.text import Text
@@ -17,6 +18,7 @@ ACTIONS = {
     "none": ("ready", "dim"),
     "keep": ("keep", "dim"),
 }
+NARROWEST = 20  # columns of a list of sentences, however narrow the terminal is
 KEPT = "it differs from ours, so it stays as it is"
 OUTCOMES = {
     "restored": "as it was before setup",
@@ -42,7 +44,9 @@ def draw_plan(plan: SetupPlan, program: ProgramCommand, *, in_full: bool) -> Non
     )
     shown: set[str] = set()
     for agent in plan.agents:
-        files = [file for file in plan.files if agent.name in file.agents]
+        files = sorted(
+            (file for file in plan.files if agent.name in file.agents), key=lambda file: file.position(agent.name)
+        )
         problems = [problem for problem in plan.problems if agent.name in problem.agents]
         is_ready = not problems and all(file.action == "none" for file in files)
         out.print(Text.assemble("\n", (agent.title, "bold"), ("  already set up" if is_ready else "", "dim")))
@@ -113,7 +117,8 @@ def draw_to_do(steps: Sequence[str], *, later: bool) -> None:
     out = console()
     out.print(Text("\nThen do by hand:" if later else "\nLeft to do by hand:", "bold"))
     for step in steps:
-        out.print(Text(f"  - {step}"), soft_wrap=True)
+        lines = wrap(step, max(out.width - 4, NARROWEST), break_long_words=False, break_on_hyphens=False)
+        out.print(Text("\n    ".join([f"  - {lines[0]}", *lines[1:]])), soft_wrap=True)
 
 
 def draw_undone(files: Sequence[UndoneFile], *, later: bool) -> None:

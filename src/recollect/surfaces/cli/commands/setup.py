@@ -158,7 +158,7 @@ def _draw_beginning(
     for agent in without_files:
         out.print(f"{agent.title} has no files in projects. Set it up without --project.")
     for agent in named:
-        if not agent.is_found(around.env):
+        if agent in plan.agents and not agent.is_found(around.env):
             out.print(f"{agent.title} was not found on this machine. Its files are created all the same.")
     if plan.agents:
         draw_plan(plan, program, in_full=dry_run)
