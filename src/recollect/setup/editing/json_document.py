@@ -180,7 +180,7 @@ class JsonDocument:
         before, after = self.text[:begin], self.text[end:]
         previous = items[position - 1].comma if position and item.comma is None else None
         if previous is not None:
-            pass
+            before = before[:previous] + before[previous + 1 :]
         return type(self)(_collapsed(before, after) if len(items) == 1 else before + after)
 
     def _extent(self, item: JsonItem, *, is_first: bool) -> tuple[int, int]:
