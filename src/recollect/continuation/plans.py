@@ -13,7 +13,7 @@ PLANNING_TOOL = re.compile(r"todo|plan|task", re.IGNORECASE)
 STEP_NAMES = ("content", "step", "title", "description", "text", "subject", "task")  # of the words of a step
 DONE = frozenset(("completed", "complete", "done", "cancelled", "canceled", "deleted", "x"))
 CHECKBOX = re.compile(r"^\s*(?:[-*]\s*)?\[([ xX~-])\]\s+(\S.*)$", re.MULTILINE)
-PLAN_HEAD = "AgentPlan:\n"  # begins a plan in a live session's reasoning
+PLAN_HEAD = "Plan:\n"  # begins a plan in a live session's reasoning
 TASK_NUMBER = re.compile(r"#(\d+)")
 MAX_STEPS = 60  # steps of one plan that are read
 
