@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,57 @@ def test_the_state_folder_is_passed_on_if_a_variable_names_it(home: Home) -> Non
     home.put(".codex/config.toml", "")
     home.set_up("codex", program=ProgramCommand(("/bin/recollect",), "/data/recollect"))
     assert home.value(".codex/config.toml")["mcp_servers"]["recollect"]["env"] == {"RECOLLECT_HOME": "/data/recollect"}
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex", "goose", "opencode", "qwen-code"])
+def test_another_state_folder_replaces_the_one_that_was_passed_on(home: Home, name: str) -> None:
+    for path, content in SETTINGS[name].items():
+        home.put(path, content)
+    before = home.tree()
+    file, keys, _ = SERVERS.get(name, (next(iter(SETTINGS[name])), ("mcpServers",), {}))
+    for program in (PROGRAM, ProgramCommand(PROGRAM.words, "/data/a"), ProgramCommand(PROGRAM.words, "/data/b")):
+        assert home.set_up(name, program=program).written
+        assert not home.set_up(name, program=program).written
+        (env,) = [value for key, value in value_at(home.value(file), (*keys, "recollect")).items() if "env" in key] or [{}]
+        assert env == ({"RECOLLECT_HOME": program.home} if program.home else {})
+    home.undo()
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize(
+    "by_hand",
+    [
+        {"command": "uvx", "args": ["recollect-agents", "mcp"]},
+        {"command": "docker", "args": ["run", "-i", "me/recollect", "recollect", "mcp"]},
+        {"command": "ssh", "args": ["desk", "recollect mcp"], "note": "recollect"},
+    ],
+)
+def test_a_server_that_runs_this_program_in_another_way_stays(home: Home, by_hand: dict[str, Any]) -> None:
+    content = json.dumps({"mcpServers": {"recollect": by_hand}})
+    home.put(".cursor/mcp.json", content)
+    home.set_up("cursor")
+    assert (home.folder / ".cursor/mcp.json").read_text() == content
+
+
+def test_a_hook_that_runs_this_program_in_another_way_stays(home: Home) -> None:
+    commands = ["cd /work && recollect hook stop", "python3 -m recollect hook session-start"]
+    hooks = {name: [{"command": command}] for name, command in zip(("stop", "sessionStart"), commands, strict=True)}
+    home.put(".cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))
+    home.set_up("cursor")
+    after = home.value(".cursor/hooks.json")["hooks"]
+    assert after["stop"] == hooks["stop"]
+    assert after["sessionStart"] == [{"command": "/bin/recollect hook session-start"}]
+    assert after["postToolUse"] == [{"command": "/bin/recollect hook post-tool-use"}]
+
+
+def test_a_path_with_spaces_is_quoted_in_hooks_only(home: Home) -> None:
+    program = ProgramCommand(("/opt/my tools/recollect",))
+    home.put(".claude/settings.json", "{}")
+    home.set_up("claude-code", program=program)
+    assert not home.set_up("claude-code", program=program).written
+    assert home.value(".claude.json")["mcpServers"]["recollect"]["command"] == "/opt/my tools/recollect"
+    (group,) = home.value(".claude/settings.json")["hooks"]["Stop"]
+    assert shlex.split(group["hooks"][0]["command"]) == ["/opt/my tools/recollect", "hook", "stop"]
 
 
 def test_a_skill_that_a_person_has_changed_stays(home: Home) -> None:

@@ -15,9 +15,10 @@ from recollect.setup.changes import (
     missing_containers,
 )
 from recollect.setup.editing import Missing, NotEditable, SettingsDocument, value_at
-from recollect.setup.program import ProgramCommand, hook_parts, runs_recollect
+from recollect.setup.program import ProgramCommand, hook_parts, is_plain, is_plain_hook, runs_recollect
 
 SERVER = "recollect"  # the name of the MCP server in every agent; tools are called mcp__recollect__search
+STATE_VARIABLE = "RECOLLECT_HOME"
 ADDRESSES = ("url", "httpUrl", "serverUrl", "uri")  # how agents name the address of a server that they do not start
 
 
@@ -67,22 +68,30 @@ class Server:
         self, document: SettingsDocument, existing: Mapping[str, Any], program: ProgramCommand, words: list[Any]
     ) -> tuple[SettingsDocument, Changes]:
         """Change the command of a server, but not its options nor what else a person set."""
-        options = words[words.index("mcp") + 1 :] if "mcp" in words else []
+        before_mcp = words[: words.index("mcp")] if "mcp" in words else words
+        if not is_plain(before_mcp):
+            return document, []
+        values: dict[tuple[str, ...], Any] = {
+            (key,): value
+            for key, value in self._command_fields((*program.words, "mcp", *words[len(before_mcp) + 1 :])).items()
+        }
+        if program.home:
+            values[(self.env, STATE_VARIABLE)] = program.home
         changes: Changes = []
-        for key, value in self._command_fields((*program.words, "mcp", *options)).items():
-            if existing.get(key) == value or (not value and not existing.get(key)):
+        for inner, value in values.items():
+            path, current = (*self.at, SERVER, *inner), value_at(existing, inner)
+            if current == value or (not value and isinstance(current, Missing)):
                 continue
-            path = (*self.at, SERVER, key)
-            if key in existing:
-                changes.append(Replaced(path=path, before=document.raw(path), value=value))
+            if isinstance(current, Missing):
+                changes.append(Added(path=path, value=value, containers=missing_containers(document, path)))
             else:
-                changes.append(Added(path=path, value=value))
+                changes.append(Replaced(path=path, before=document.raw(path), value=value))
             document = document.put(path, value)
         return document, changes
 
     def entry(self, program: ProgramCommand) -> dict[str, Any]:
         """The whole entry of the server."""
-        env = {self.env: {"RECOLLECT_HOME": program.home}} if program.home else {}
+        env = {self.env: {STATE_VARIABLE: program.home}} if program.home else {}
         return {**(self.fixed or {}), **self._command_fields((*program.words, "mcp")), **env, **(self.last or {})}
 
     def _command_fields(self, words: tuple[Any, ...]) -> dict[str, Any]:
@@ -122,7 +131,7 @@ class Hook:
             parts = hook_parts(current)
             assert parts is not None  # else it would not have been found
             command = program.hook(self.event, parts[1])
-            if current == command:
+            if current == command or not is_plain_hook(current):
                 return document, []
             return document.put(found, command), [HookReplaced(path=path, event=self.event, before=current, value=command)]
         containers = missing_containers(document, (*path, ""))

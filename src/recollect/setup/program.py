@@ -58,6 +58,22 @@ def runs_recollect(words: Sequence[Any]) -> bool:
     return any(isinstance(word, str) and PurePath(word).name.partition("@")[0].partition("==")[0] in NAMES for word in words)
 
 
+def is_plain(words: Sequence[Any]) -> bool:
+    """Whether a command is nothing but this program: not `uvx`, a container, or a command of a shell before it."""
+    *before, last = words or ("",)
+    is_module = len(before) > 1 and before[-1] == "-m" and all(str(word).startswith("-") for word in before[1:])
+    return runs_recollect([last]) and (not before or is_module)
+
+
+def is_plain_hook(command: str) -> bool:
+    """Whether the command line of a hook runs nothing but this program."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return "hook" in words and is_plain(words[: words.index("hook")])
+
+
 def hook_parts(command: object) -> tuple[str, str] | None:
     """The event and the options of a command line that runs one of our hooks."""
     match = HOOK.fullmatch(command) if isinstance(command, str) else None
