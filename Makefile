@@ -64,6 +64,7 @@ sdk: setup  ## generate the SDKs from the table of operations, and the blocking 
 	$(BIN)/python scripts/python_library.py --write
 	$(BIN)/python scripts/blocking_client.py --write
 	$(BIN)/python scripts/typescript_types.py --write
+	$(BIN)/python scripts/typescript_library.py --write
 
 # make new-source heron-cli TITLE="Heron CLI" KIND=document
 NAME ?= $(word 2,$(MAKECMDGOALS))

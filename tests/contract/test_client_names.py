@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import library_methods
 import pytest
+import typescript_library
 
 from recollect import client as sdk
 from recollect.client import errors, events
@@ -32,7 +34,9 @@ def members(name: str) -> set[str]:
     """The members of a class or an interface, with those of its base."""
     parents, body = declared(name)
     own = set(MEMBER.findall(body)) - {"constructor"}
-    return own.union(*(members(parent) for parent in re.findall(r"\b\w+Options\b", parents)))
+    return own.union(
+        *(members(parent) for parent in re.findall(r"\b(?:\w+Options|LibraryFilters|LibraryMethods)\b", parents))
+    )
 
 
 def public(kind: type) -> set[str]:
@@ -48,6 +52,8 @@ def public(kind: type) -> set[str]:
         ("Session", set()),
         ("Journey", set()),
         ("TurnStream", {"wait"}),
+        ("Library", set()),
+        ("Pages", set()),
     ],  # in TypeScript, `result` is a promise
 )
 def test_both_sdks_offer_the_same_methods(name: str, only_in_python: set[str]) -> None:
@@ -82,6 +88,21 @@ def test_both_sdks_take_the_same_arguments(
     by_name = {camel(parameter.name) for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
     options = members(interface) - only_in_typescript
     assert by_name <= options <= {camel(parameter.name) for parameter in parameters}
+
+
+@pytest.mark.parametrize("method", library_methods.methods(), ids=lambda method: method.name)
+def test_a_method_of_the_library_takes_the_same_arguments_in_both_sdks(method: library_methods.Method) -> None:
+    parameters = {*inspect.signature(getattr(sdk.Library, method.name)).parameters} - {"self", "filters"}
+    declaration = re.search(rf"^  {camel(method.name)}\((.*)\): (?:Pages|Promise)<", TEXT, re.MULTILINE)
+    assert declaration
+    positional, options = re.match(r"(.*?)(?:options: (\w+) = {})?$", declaration[1]).groups()  # type: ignore[union-attr]
+    offered = {*re.findall(r"(\w+)\??: ", positional)} | (members(options) if options else set())
+    filters = {argument.name for argument in library_methods.filters()} if method.filters else set()
+    assert {camel(name.removesuffix("_")) for name in parameters} | filters == offered
+
+
+def test_the_librarys_methods_are_generated_from_the_table() -> None:
+    assert (SOURCES / "library-methods.ts").read_text("utf-8") == typescript_library.generate(), "out of date: make sdk"
 
 
 def test_both_sdks_have_the_same_errors_under_the_same_codes() -> None:

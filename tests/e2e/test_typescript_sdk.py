@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from recollect import __version__
+from tests.clients import running_server
 from tests.conftest import Person
+from tests.contract.library_archive import fill
 
 ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk" / "typescript"
@@ -131,6 +133,8 @@ def test_the_sdk_has_the_servers_version() -> None:
 @pytest.mark.parametrize("name", TESTS)
 def test_the_sdks_own_tests_pass(name: str, built: Path, person: Person) -> None:
     """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its transports."""
+    if name == "library.test.mjs":
+        fill(person)
     output = run_program(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
     tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", output, re.MULTILINE)}
     assert tallies["pass"] == tallies["tests"] > 0, output
@@ -161,8 +165,39 @@ def test_a_program_compiles_against_the_package_and_runs(
     }  # fmt: skip
 
 
+def test_the_examples_of_the_library_run(tarball: Path, modules: Path, person: Person, tmp_path: Path) -> None:
+    """With an archive of six sessions."""
+    fill(person)
+    consumer = tmp_path / "consumer"
+    shutil.copytree(SDK / "test" / "consumer", consumer)
+    blocks = [block for block in all_examples() if "client.library." in block]
+    assert len(blocks) >= 10
+    imports = {line for block in blocks for line in block.splitlines() if line.startswith("import ")}
+    bodies = [re.sub(r"^import .*\n", "", block, flags=re.MULTILINE) for block in blocks]
+    with running_server(person) as (server, _):
+        where = json.dumps({"url": server.url, "token": server.token})
+        lines = [
+            'import { Client } from "recollect-client";',
+            *sorted(imports),
+            f"await using client = await Client.http({where});",
+            "const overHttp = client;",
+            *(f"{{\n{body}}}" for body in bodies),
+            'console.log("all examples ran");',
+        ]
+        (consumer / "main.ts").write_text("\n".join(lines), "utf-8")
+        run_program(["npm", "install", "--offline", "--no-save", *NPM, str(tarball)], consumer)
+        run_program([str(modules / ".bin" / "tsc"), "--typeRoots", str(modules / "@types")], consumer)
+        printed = run_program(["node", "out/main.js"], consumer, servers(person))
+    assert printed.endswith("all examples ran\n")
+    assert "html" in (consumer / "session.html").read_text("utf-8")
+
+
 def examples() -> str:
     """All examples of the README, as one program."""
-    blocks = re.findall(r"```ts\n(.*?)```", (SDK / "README.md").read_text("utf-8"), re.DOTALL)
+    blocks = all_examples()
     assert len(blocks) >= 7
     return "\n".join(blocks)
+
+
+def all_examples() -> list[str]:
+    return re.findall(r"```ts\n(.*?)```", (SDK / "README.md").read_text("utf-8"), re.DOTALL)

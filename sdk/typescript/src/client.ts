@@ -5,6 +5,7 @@ import { startServer, type SpawnOptions } from "./child-process.js";
 import { HttpTransport, type HttpOptions } from "./http-transport.js";
 import { Journey } from "./journey.js";
 import type { JsonObject, MeerkatArchiveAnswer, Method, RealmGetAnswer, ToolName, Tools } from "./operations.js";
+import { Library } from "./library.js";
 import { RpcTransport } from "./rpc-transport.js";
 import { DeferredSession, Session, type StartedSession } from "./session.js";
 import { connectTcp, LOCALHOST, type ConnectOptions } from "./line-connection.js";
@@ -136,6 +137,11 @@ export class Client implements AsyncDisposable {
   }
 
   // ---- everything else
+
+  /** What the archive knows: sessions, events, search, usage, files, observations. Sends no request. */
+  get library(): Library {
+    return new Library(this.#transport);
+  }
 
   /** The journey of a person, created if there is none. Without a `userId`, a new journey. */
   async journey({ userId }: { userId?: string } = {}): Promise<Journey> {

@@ -72,6 +72,24 @@ export type SessionEvent =
   | TurnInterrupted
   | StreamTruncated;
 
+/**
+ * A change of the library. `type`: `ready` (the stream has begun), `session_changed`, or `refresh`: too much changed to be
+ * named, or sessions were removed, so read again what you show.
+ */
+export interface LibraryChange {
+  type: "ready" | "session_changed" | "refresh";
+  session?: string;
+  uuid?: string;
+  title?: string;
+  updated_at?: string;
+  /** The sequence of the session's newest event. */
+  sequence?: number;
+  /** Why a refresh is needed. */
+  reason?: string;
+  /** Pass it as `after` to get what follows. Only the last of the changes that came together has it. */
+  position?: string;
+}
+
 /** Whether this is the last event of a turn. */
 export function isLast(event: SessionEvent): boolean {
   return ["turn_completed", "turn_failed", "turn_interrupted"].includes(event.type);

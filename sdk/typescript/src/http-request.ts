@@ -45,17 +45,18 @@ export class HttpRequest {
   /** The complete body. */
   async text(): Promise<string> {
     const pieces: string[] = [];
-    for await (const piece of this.#pieces()) pieces.push(piece);
+    for await (const piece of this.pieces()) pieces.push(piece);
     return pieces.join("");
   }
 
   /** The body as Server-Sent Events. Leaving the loop stops the request. */
   async *messages(): AsyncGenerator<SseMessage, void, undefined> {
     const reader = new SseReader();
-    for await (const piece of this.#pieces()) yield* reader.push(piece);
+    for await (const piece of this.pieces()) yield* reader.push(piece);
   }
 
-  async *#pieces(): AsyncGenerator<string, void, undefined> {
+  /** The body as it arrives. Leaving the loop stops the request. */
+  async *pieces(): AsyncGenerator<string, void, undefined> {
     const decoder = new TextDecoder();
     const body = this.#response?.body?.getReader();
     try {

@@ -1,10 +1,14 @@
 /** The transport over HTTP: every method has a route, and turns stream their events as Server-Sent Events. */
 
 import { ConnectionLost, errorOf, forSession, SessionNotFound, type RecollectError } from "./errors.js";
-import type { SessionEvent } from "./events.js";
+import type { LibraryChange, SessionEvent } from "./events.js";
 import { HttpRequest, type RequestInfo } from "./http-request.js";
 import { asObject, decodeObject, encode, shorten } from "./json.js";
+import type { StreamOptions } from "./library.js";
+import { describeDocument } from "./library-frame.js";
 import { ROUTES, type JsonObject, type Method } from "./operations.js";
+import type { LibraryMethod } from "./responses.js";
+import type { SseMessage } from "./sse.js";
 import type { ServerInfo } from "./types.js";
 import { findToken } from "./token.js";
 import { sessionOf, STREAM_CLOSED } from "./transport.js";
@@ -30,9 +34,18 @@ const SSE = "text/event-stream";
 const JSON_TYPE = "application/json";
 const QUERY_METHODS = ["GET", "DELETE"];
 const HEALTH_ROUTE = "GET /health";
+const CHANGES_ROUTE = "GET /library/stream";
 const EVENTS_ROUTE = "GET /sessions/{session_id}/events";
 const TOOL_ROUTE = "POST /v1/tools/{name}";
-const INVALID_SEGMENT = /^\.{0,2}$|\//; // these would lead to another path, even if escaped
+const INVALID_TEXT = /^\.{0,2}$/; // these would lead to another path, even if escaped
+const INVALID_SEGMENT = /^\.{0,2}$|\//; // so would a slash, except in an id that an agent gave to its session
+
+/** A stream of events, and where it goes on if it has to connect again. */
+interface Stream {
+  route: string;
+  params: JsonObject;
+  lastEventId: string | undefined;
+}
 
 /** Sends requests over HTTP. */
 export class HttpTransport implements Transport {
@@ -83,15 +96,37 @@ export class HttpTransport implements Transport {
   }
 
   async *events(sessionId: string, { after, signal }: EventsOptions): AsyncGenerator<SessionEvent, void, undefined> {
+    const stream = { route: EVENTS_ROUTE, params: { session_id: sessionId }, lastEventId: after?.toString() };
     let last = after;
-    let request = signal?.aborted ? undefined : await this.#openEvents(sessionId, last);
-    while (request !== undefined) {
-      for await (const event of readEvents(request, signal)) {
-        last = sequenceAfter(event, last);
-        yield event;
-      }
-      request = await this.#reopenEvents(sessionId, last, signal);
+    for await (const { data } of this.#follow(stream, signal)) {
+      const event = decode(data) as unknown as SessionEvent;
+      last = sequenceAfter(event, last);
+      stream.lastEventId = last?.toString();
+      yield event;
     }
+  }
+
+  async *changes({ after, signal }: StreamOptions): AsyncGenerator<LibraryChange, void, undefined> {
+    if (after !== undefined && !/^[\x20-\x7e]+$/.test(after)) {
+      throw errorOf("INVALID_PARAMS", `after must be the position of a change, not ${encode(after)}`);
+    }
+    const stream = { route: CHANGES_ROUTE, params: {}, lastEventId: after };
+    let hasBegun = false;
+    for await (const { data, id } of this.#follow(stream, signal)) {
+      const change = decode(data) as unknown as LibraryChange;
+      stream.lastEventId = id ?? stream.lastEventId;
+      if (change.type === "ready" && hasBegun) continue; // the stream was connected again
+      hasBegun = true;
+      yield id === undefined ? change : { ...change, position: id };
+    }
+  }
+
+  async download(method: LibraryMethod, params: JsonObject, write: (piece: string) => Promise<void>): Promise<JsonObject> {
+    const request = this.#newRequest(this.#encodeRequest(ROUTES[method], params, "*/*"));
+    const { status, headers } = await request.send();
+    if (status !== 200) throw decodeError(status, await request.text(), undefined);
+    for await (const piece of request.pieces()) await write(piece);
+    return describeDocument(headers, params["format"]);
   }
 
   async close(): Promise<void> {
@@ -132,23 +167,32 @@ export class HttpTransport implements Transport {
     return decode(text);
   }
 
-  async #openEvents(sessionId: string, last: number | undefined): Promise<HttpRequest> {
-    const info = this.#encodeRequest(EVENTS_ROUTE, { session_id: sessionId }, SSE);
-    if (last !== undefined) info.headers["last-event-id"] = String(last);
+  /** The messages of a stream. After a first connection, it reconnects for the time that a server needs to restart. */
+  async *#follow(stream: Stream, signal: AbortSignal | undefined): AsyncGenerator<SseMessage, void, undefined> {
+    let request = signal?.aborted ? undefined : await this.#openStream(stream);
+    while (request !== undefined) {
+      yield* readMessages(request, signal);
+      request = await this.#reopenStream(stream, signal);
+    }
+  }
+
+  async #openStream({ route, params, lastEventId }: Stream): Promise<HttpRequest> {
+    const info = this.#encodeRequest(route, params, SSE);
+    if (lastEventId !== undefined) info.headers["last-event-id"] = lastEventId;
     const request = this.#newRequest(info);
     const response = await request.send();
-    if (!isStream(response)) throw decodeError(response.status, await request.text(), sessionId);
+    if (!isStream(response)) throw decodeError(response.status, await request.text(), sessionOf(params));
     return request;
   }
 
   /** Reconnect after a stream has ended; undefined if the session was archived or the loop was aborted. */
-  async #reopenEvents(sessionId: string, last: number | undefined, signal?: AbortSignal): Promise<HttpRequest | undefined> {
+  async #reopenStream(stream: Stream, signal: AbortSignal | undefined): Promise<HttpRequest | undefined> {
     let failure: unknown;
     for (const pauseMs of RETRY_PAUSES_MS) {
       await this.#pause(pauseMs, signal);
       if (signal?.aborted) return undefined;
       try {
-        return await this.#openEvents(sessionId, last);
+        return await this.#openStream(stream);
       } catch (error) {
         if (error instanceof SessionNotFound) return undefined;
         if (!(error instanceof ConnectionLost) || this.#lost !== undefined) throw error;
@@ -167,10 +211,11 @@ export class HttpTransport implements Transport {
   #encodeRequest(route: string, params: JsonObject, accept: string): RequestInfo {
     const [method = "", path = ""] = route.split(" ");
     const rest = new Map(Object.entries(params));
+    const invalid = path.startsWith("/library/") ? INVALID_TEXT : INVALID_SEGMENT;
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = rest.get(name);
       rest.delete(name);
-      return encodeSegment(name, value);
+      return encodeSegment(name, value, invalid);
     });
     const headers = { ...this.#headers, accept };
     if (QUERY_METHODS.includes(method)) return { method, url: this.#base + filled + encodeQuery(rest), headers };
@@ -195,8 +240,8 @@ export class HttpTransport implements Transport {
 
 // ---- requests
 
-function encodeSegment(name: string, value: unknown): string {
-  if (value === undefined || value === null || INVALID_SEGMENT.test(String(value))) {
+function encodeSegment(name: string, value: unknown, invalid: RegExp): string {
+  if (value === undefined || value === null || invalid.test(String(value))) {
     throw errorOf("INVALID_PARAMS", `${name} must be an id, not ${encode(value)}`);
   }
   return encodeURIComponent(String(value));
@@ -238,13 +283,13 @@ async function readTurn(request: HttpRequest, params: object, listener: Listener
   throw new ConnectionLost("the connection ended before the turn did");
 }
 
-/** The events of a session, until the stream ends for any reason. */
-async function* readEvents(request: HttpRequest, signal?: AbortSignal): AsyncGenerator<SessionEvent, void, undefined> {
+/** The messages of a stream, until it ends for any reason. */
+async function* readMessages(request: HttpRequest, signal?: AbortSignal): AsyncGenerator<SseMessage, void, undefined> {
   const stop = () => request.stop(new ConnectionLost("the loop was aborted"));
   signal?.addEventListener("abort", stop);
   try {
     if (signal?.aborted) stop();
-    for await (const { data } of request.messages()) yield decode(data) as unknown as SessionEvent;
+    yield* request.messages();
   } catch (error) {
     if (!(error instanceof ConnectionLost)) throw error;
   } finally {

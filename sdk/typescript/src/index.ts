@@ -24,6 +24,10 @@ export {
 } from "./errors.js";
 export type * from "./events.js";
 export type { HttpOptions } from "./http-transport.js";
+export { Library, type StreamOptions } from "./library.js";
+export type * from "./library-methods.js";
+export type { LibraryAnswer, LibraryPage } from "./library-frame.js";
+export { Pages } from "./pages.js";
 export { Journey } from "./journey.js";
 export type {
   DocumentRow,

@@ -1,11 +1,12 @@
 /** The transport over JSON-RPC 2.0: one message per line. */
 
 import { ConnectionLost, errorOf, forSession, RecollectError } from "./errors.js";
-import type { SessionEvent } from "./events.js";
+import type { LibraryChange, SessionEvent } from "./events.js";
 import { asObject, decodeObject, encode, shorten } from "./json.js";
 import type { LineConnection } from "./line-connection.js";
 import type { JsonObject, Method } from "./operations.js";
 import { EventRouter, type PendingTurn } from "./event-router.js";
+import { checked, type LibraryMethod } from "./responses.js";
 import type { ServerInfo } from "./types.js";
 import { sessionOf, STREAM_CLOSED, type Answer, type Listener, type Request, type ToolResult, type Transport } from "./transport.js";
 
@@ -72,6 +73,17 @@ export class RpcTransport implements Transport {
 
   callTool(name: string, args: object): Promise<ToolResult> {
     return this.#request("tools/call", { name, arguments: args }) as Promise<ToolResult>;
+  }
+
+  async download(method: LibraryMethod, params: JsonObject, write: (piece: string) => Promise<void>): Promise<JsonObject> {
+    const frame = checked(method, await this.#request(method, params)) as unknown as JsonObject;
+    const { content, ...described } = frame["data"] as JsonObject;
+    await write(String(content ?? ""));
+    return { ...described, warnings: frame["warnings"] };
+  }
+
+  async *changes(): AsyncGenerator<LibraryChange, void, undefined> {
+    throw new RecollectError("NOT_OFFERED", "Over JSON-RPC nothing tells what changes in the library. Use `Client.http`.");
   }
 
   async *events(): AsyncGenerator<SessionEvent, void, undefined> {

@@ -4,12 +4,15 @@ export interface SseMessage {
   /** The message's name, or `message` if it has none. */
   event: string;
   data: string;
+  /** Only if the message has one. */
+  id?: string;
 }
 
 export class SseReader {
   #line: string[] = []; // pieces of the current line: joined once, because a line may have many
   #endsWithReturn = false; // the last piece ended with \r, so a \n that comes next belongs to it
   #event = "";
+  #id: string | undefined;
   #data: string[] = [];
 
   /** Parse the next piece and return the messages that end in it. An incomplete last message is dropped. */
@@ -34,14 +37,17 @@ export class SseReader {
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (field === "event") this.#event = value;
+    else if (field === "id") this.#id = value;
     else if (field === "data") this.#data.push(value);
     return undefined; // ignore other fields, and comments, whose field name is empty
   }
 
   #finishMessage(): SseMessage | undefined {
-    const message = { event: this.#event || "message", data: this.#data.join("\n") };
+    const message: SseMessage = { event: this.#event || "message", data: this.#data.join("\n") };
+    if (this.#id !== undefined) message.id = this.#id;
     const hasData = this.#data.length > 0;
     this.#event = "";
+    this.#id = undefined;
     this.#data = [];
     return hasData ? message : undefined;
   }

@@ -1,7 +1,9 @@
 /** The interface to a server, independent of the protocol: JSON-RPC over pipes or TCP, or HTTP. */
 
-import type { SessionEvent } from "./events.js";
+import type { LibraryChange, SessionEvent } from "./events.js";
+import type { StreamOptions } from "./library.js";
 import type { JsonObject, Method, Methods } from "./operations.js";
+import type { LibraryMethod } from "./responses.js";
 import type { ServerInfo } from "./types.js";
 
 /** The parameters of a method. */
@@ -44,6 +46,12 @@ export interface Transport {
 
   /** Events of all turns of a session, also of other clients, until the session is archived. */
   events(sessionId: string, options: EventsOptions): AsyncGenerator<SessionEvent, void, undefined>;
+
+  /** Call a method whose answer is a document. `write` gets it in pieces; the result describes it. */
+  download(method: LibraryMethod, params: JsonObject, write: (piece: string) => Promise<void>): Promise<JsonObject>;
+
+  /** What changes in the library, from now on or after a position. */
+  changes(options: StreamOptions): AsyncGenerator<LibraryChange, void, undefined>;
 
   /** Disconnect. Calls that are still waiting fail with `ConnectionLost`. */
   close(): Promise<void>;

@@ -111,6 +111,20 @@ export async function overHttp(t, given) {
   return { client, pid, where, home, script: { http: where } };
 }
 
+/** A server of the caller's own archive, over HTTP and TCP. */
+export async function serveLibrary() {
+  const [program, ...first] = COMMAND;
+  const child = spawn(program, [...first, "serve", "--port", "0", "--no-sync", "--json"], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(createInterface(child.stdout), "line");
+  const { url, rpc } = JSON.parse(line);
+  const token = readFileSync(join(process.env["RECOLLECT_HOME"], "token"), "utf8").trim();
+  const end = async () => {
+    child.kill();
+    await once(child, "exit");
+  };
+  return { url, port: Number(rpc.split(":").at(-1)), token, end };
+}
+
 /** A server's description of itself, and the result of a turn. */
 export const HELLO = { name: "recollect", version: "0", realm_id: "r", instance_id: "i", backend: "sqlite", methods: [] };
 const TOKENS = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens"];

@@ -17,7 +17,7 @@ const STREAM = [
   "data: torn off\n",
 ].join("");
 const MESSAGES = [
-  { event: "message", data: '{"a":1}' },
+  { event: "message", data: '{"a":1}', id: "1" },
   { event: "message", data: "no space" },
   { event: "result", data: "two\n lines" },
   { event: "message", data: "old" },

@@ -29,6 +29,7 @@ from recollect.client.library_results import (
     SessionLabels,
     SessionNote,
     SessionPage,
+    SessionResume,
     UsagePage,
 )
 from recollect.client.library_values import (
@@ -79,6 +80,10 @@ class AsyncLibraryMethods:
     async def session(self, id: str) -> SessionDetails:
         """One session with its turns, files, observations, related sessions and resume command."""
         return await self._transport.call_library(SessionDetails, "library/session", {"id": id})
+
+    async def resume(self, id: str) -> SessionResume:
+        """The agent's own command to go on with a session, with its folder."""
+        return await self._transport.call_library(SessionResume, "library/resume", {"id": id})
 
     def events(
         self,

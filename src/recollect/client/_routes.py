@@ -25,6 +25,8 @@ ROUTES = {
     "realm/get": "GET /realms/{realm_id}",
     "library/sessions": "GET /library/sessions",
     "library/session": "GET /library/sessions/{id}",
+    "library/resume": "GET /library/sessions/{id}/resume",
+    "library/continue": "POST /library/sessions/{id}/continue",
     "library/events": "GET /library/sessions/{id}/events",
     "library/export": "GET /library/sessions/{id}/export",
     "library/export/sessions": "GET /library/export",

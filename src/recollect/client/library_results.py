@@ -7,6 +7,7 @@ from msgspec import field
 
 from recollect.client._library_frame import LibraryAnswer, LibraryPage
 from recollect.client.library_values import (
+    BriefView,
     Citation,
     ExportReceipt,
     FacetValue,
@@ -32,6 +33,29 @@ class ActivityPage(LibraryPage, frozen=True, kw_only=True):
     intervals: list[Interval]
     since: str
     until: str
+
+
+class Continuation(LibraryAnswer, frozen=True, kw_only=True):
+    """How a session goes on. In a preview nothing is started, and `session` is null unless it is a live one already."""
+
+    session: str | None = None
+    """The live session that goes on with the other one, or is that one itself."""
+    uuid: str | None = None
+    continues: str
+    way: str
+    """native: the agent has the session, or loads it itself; brief: it gets a brief."""
+    runner: str
+    agent: str | None = None
+    folder: str
+    prompt: str
+    brief: BriefView | None = None
+    """What the agent got; null if it got none. In a preview: what it gets, or would get if it cannot load the session."""
+    started: bool = False
+    text: str | None = None
+    usage: dict[str, Any] | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    stop_reason: str | None = None
 
 
 class DeletedObservation(LibraryAnswer, frozen=True, kw_only=True):
@@ -144,6 +168,8 @@ class SessionDetails(LibraryAnswer, frozen=True, kw_only=True):
     files: list[FileEntry]
     observations: list[LibraryObservation]
     related: list[RelatedSession]
+    resume: str | None = None
+    """The agent's own command to go on with the session, for a shell."""
 
 
 class SessionFiles(LibraryPage, frozen=True, kw_only=True):
@@ -172,6 +198,25 @@ class SessionPage(LibraryPage, frozen=True, kw_only=True):
 
     sessions: list[LibrarySession]
     facets: dict[str, list[FacetValue]] = field(default_factory=dict)
+
+
+class SessionResume(LibraryAnswer, frozen=True, kw_only=True):
+    """How to go on with a session in its agent's own program. `command` is null if there is no such command."""
+
+    session: str
+    """The session that the command opens: for a sub-agent, the one that started it."""
+    agent: str
+    native_id: str
+    command: str | None = None
+    words: list[str]
+    """The program and its arguments, without the change into the folder."""
+    folder: str | None = None
+    folder_exists: bool
+    program: str | None = None
+    """The path of the program; null if it is not installed."""
+    reason: str | None = None
+    """Why there is no command."""
+    notes: list[str]
 
 
 class UsagePage(LibraryPage, frozen=True, kw_only=True):

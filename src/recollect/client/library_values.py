@@ -20,6 +20,14 @@ class Interval(Struct, frozen=True, kw_only=True):
     state: str
 
 
+class BriefView(Struct, frozen=True, kw_only=True):
+    """What an agent gets that cannot load a session itself."""
+
+    text: str
+    tokens: int
+    budget_tokens: int
+
+
 class Tokens(Struct, frozen=True, kw_only=True):
     """Tokens by kind. `input` excludes what was read from or written to a cache; `reasoning` is part of `output`."""
 
