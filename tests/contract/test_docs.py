@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -18,7 +17,7 @@ from recollect.operations.sessions.requests import MAX_LABEL, MAX_LABELS, MAX_PR
 from recollect.settings import Settings
 from recollect.setup import AGENTS, Agent, Surroundings
 from recollect.setup.agent import SettingsFile
-from recollect.surfaces.cli import COMMANDS
+from recollect.surfaces.cli import COMMANDS, recollect
 from tests.source_table import PAGE, README, page, readme
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +53,8 @@ def test_every_make_target_in_the_docs_exists(page: Path) -> None:
 
 
 def test_the_readme_names_every_command_without_json() -> None:
-    without = {name for name in COMMANDS if not takes_json(import_module(f"recollect.surfaces.cli.commands.{name}").command)}
+    context = click.Context(recollect)
+    without = {name for name in COMMANDS if (command := recollect.get_command(context, name)) and not takes_json(command)}
     named = re.search(r"All commands accept `--json` except ([^.]*)\.", (ROOT / "README.md").read_text())
     assert named and set(re.findall(r"`([a-z]+)`", named[1])) == without
 
