@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import click
