@@ -28,7 +28,7 @@ STYLES = Theme({"markdown.code": "cyan", "markdown.item.number": "dim"})  # no b
 LABEL = 20  # columns of the name of a fact
 
 
-class SessionPage:
+class SessionPrinter:
     """Prints one session. In a pipe nothing is wrapped or coloured, and answers stay Markdown."""
 
     def __init__(

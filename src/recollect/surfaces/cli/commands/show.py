@@ -39,10 +39,10 @@ def command(session_id: str, full: bool, has_pager: bool, as_json: bool, **realm
     data = library_answer(opened, "session", {"id": session_id})["data"]
     session = msgspec.convert(data["session"], LibrarySession)
     turns = msgspec.convert(data["turns"], list[LibraryTurn])
-    from recollect.surfaces.cli.session_page import SessionPage  # Markdown in a terminal takes 60 ms to load
+    from recollect.surfaces.cli.session_page import SessionPrinter  # Markdown in a terminal takes 60 ms to load
 
     with short_forms(opened) as shorten, paged(has_pager=has_pager) as out:
-        SessionPage(out, session, turns, shorten, is_full=full).print_all(session_events(opened, session.id))
+        SessionPrinter(out, session, turns, shorten, is_full=full).print_all(session_events(opened, session.id))
 
 
 def session_events(realm: LiveRealm, session: str, first: int = 0) -> Iterator[LibraryEvent]:
