@@ -1,11 +1,15 @@
 """What all documents share: steps, redaction with a receipt, one-line calls, and JSONL."""
 
 import json
+import tracemalloc
+from collections.abc import Iterator
 from random import Random
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from recollect.export import DocumentRequest, FormatName, Receipt, SessionContent, write_document
 from recollect.export.call_summary import call_outcome, call_summary, shown_arguments
 from recollect.export.facts import facts_of, price_text
 from recollect.export.length_limits import LengthLimits, cut_text
@@ -174,3 +178,28 @@ def test_a_cut_text_has_its_beginning_and_its_end() -> None:
     assert cut.head.startswith("first")
     assert cut.tail.endswith("last")
     assert len(cut.head) + len(cut.tail) + cut.left_out == len("first\n" + "x\n" * 1_000 + "last")
+
+
+@pytest.mark.parametrize("format", ["html", "markdown", "jsonl"])
+def test_a_document_is_written_piece_by_piece(format: FormatName) -> None:
+    """Memory does not depend on the number of events: 750 KB of outputs take less than half of it."""
+    count, output = 150, "a line of output\n" * 600
+
+    def batches() -> Iterator[list[LibraryEvent]]:
+        for number in range(count // 2):
+            events = Events()
+            call = events.add("tool_call", tool="Bash", arguments={"command": "make"})
+            response = events.add("tool_response", output, answers=2 * number)
+            yield [replace(call, sequence=2 * number), replace(response, sequence=2 * number + 1)]
+
+    sizes = [("tool_call", 20), ("tool_response", len(output))] * (count // 2)
+    whole = SessionContent(session=replace(SESSION, events=count), events=batches(), sizes=sizes)
+    receipt = Receipt()
+    document(format, content([Events().add("tool_response", output)]))  # what is loaded once
+    tracemalloc.start()
+    written = sum(map(len, write_document(DocumentRequest(format=format), [whole.session], lambda _: whole, receipt)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert receipt.events == count
+    assert written > 100_000
+    assert peak < 375_000
