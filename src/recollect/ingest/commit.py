@@ -44,7 +44,7 @@ class SessionUpdater:
         self.path = path_text(log.path)
         self.states: States = {}
         self.rewritten = RewrittenLog(archive, log.source.name, self.path)
-        self.forgotten = ForgottenRecords(archive, log.source.name)
+        self.forgotten = ForgottenRecords(archive, log.source.name, log.path)
         self._admission = Admission(archive, settings, log)
         self._deduplicator = Deduplicator(archive, log, self.rewritten)
 

@@ -1,9 +1,11 @@
 """Erases sessions from the archive, with what the cursors of logs know about them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
+from recollect.ingest.forgotten import names_in
 from recollect.ingest.log_identity import CursorState
 from recollect.ingest.snapshots import SnapshotState
 from recollect.store import Writer
@@ -18,10 +20,14 @@ def erase_sessions(archive: Writer, sessions: Sequence[bytes]) -> None:
                 natives.setdefault(source, set()).add(native_id)
             archive.erase_sessions(sessions)
             for source, native_ids in natives.items():
+                for path in archive.cursor_paths(source):
+                    if native_ids & names_in(Path(path)):
+                        archive.hide_log_without_content(path)
                 for path, state in archive.cursor_states(source):
                     changed = _without_sessions(state, native_ids)
                     if changed is not None:
                         archive.put_cursor_state(path, changed)
+                        archive.hide_log_without_content(path)
     except BaseException:
         archive.drop_uncommitted_tombstones()
         raise

@@ -249,11 +249,10 @@ class LogReader:
         size_and_date = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
         with self.archive.undo_on(*STORE_ERRORS):
             events = self.updater.append(entries, self.source_state.session, report)
-            if self.updater.forgotten.has_removed and not self.archive.has_content_of(self.path):
-                if finished:
-                    self._hide_cursor()  # until the log has a record that is not forgotten
-            else:
+            if not self.updater.forgotten.is_all():
                 self._store_cursor(self.cursor, *size_and_date)
+            elif finished:  # the log is read from its start again when it grows
+                self._hide_cursor()
         return events
 
     def _remove_excluded(self, reason: Excluded) -> None:

@@ -81,7 +81,8 @@ class SnapshotReader:
 
     def _is_known(self, session: str, mark: str) -> bool:
         """Whether a session has not changed since it was last read."""
-        if session != UNNAMED and self.archive.is_forgotten(session_id(self.source.name, session)):
+        if session != UNNAMED and self.updater.forgotten.is_forgotten(session):
+            self.updater.forgotten.has_removed = True
             return True
         known = self.known.get(session)
         if known is None or known.mark != mark or session == UNNAMED:
@@ -135,7 +136,8 @@ class SnapshotReader:
 
     def _store_cursor(self, sessions: dict[str, SessionSnapshot], stamp: Stamp, *, bytes_read: int = 0) -> None:
         tally = sum((Counter(session.tally) for session in sessions.values()), Counter[str]())
-        put_cursor = self.archive.put_hidden_cursor if self._is_all_forgotten(sessions) else self.archive.put_cursor
+        is_hidden = self.updater.forgotten.is_all()
+        put_cursor = self.archive.put_hidden_cursor if is_hidden else self.archive.put_cursor
         cursor = Cursor(
             path=self.path,
             source=self.source.name,
@@ -148,7 +150,3 @@ class SnapshotReader:
             tally=dict(tally),
         )
         put_cursor(cursor)
-
-    def _is_all_forgotten(self, sessions: dict[str, SessionSnapshot]) -> bool:
-        """Whether the log has no session except forgotten ones."""
-        return self.archive.has_tombstones and not sessions and not self.archive.has_content_of(self.path)

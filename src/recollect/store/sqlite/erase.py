@@ -43,15 +43,16 @@ class ErasedSessions(Tallies, Cursors, OverlappingLogs):
             unused = f"DELETE FROM {table} WHERE key = ? AND NOT EXISTS ({used})"
             self.db.executemany(unused, [(name,) for name in names[table]])
         for log in logs:
-            self._hide_log_without_sessions(log)
+            self.hide_log_without_content(log)
 
     def _events_of(self, key: int) -> Iterable[bytes]:
         return (event for (event,) in self._rows("SELECT id FROM event WHERE session = ?", (key,)))
 
     def _paths_of(self, sessions: Sequence[bytes]) -> Iterable[str]:
-        """The logs that these sessions were read from."""
-        owned = self._rows_in("SELECT path FROM session WHERE id IN", sessions)
-        return (path for (path,) in chain(owned, self._rows_in("SELECT path FROM cursor WHERE session IN", sessions)))
+        """The logs that these sessions were read from, and those with metadata of them."""
+        columns = {"session": "id", "cursor": "session", "session_metadata": "session"}
+        for table, column in columns.items():
+            yield from (path for (path,) in self._rows_in(f"SELECT path FROM {table} WHERE {column} IN", sessions))
 
     def _erase_events(self, key: int) -> None:
         """Erase the events of a session, the titles that refer to them, and the problems among them."""
@@ -68,8 +69,8 @@ class ErasedSessions(Tallies, Cursors, OverlappingLogs):
 
     # ---- logs
 
-    def _hide_log_without_sessions(self, path: str) -> None:
-        """Forget the path of a log in which nothing is left, and those of its copies."""
+    def hide_log_without_content(self, path: str) -> None:
+        """Forget the path of a log of which nothing is left, and those of its copies. Call it inside a transaction."""
         if self.has_content_of(path):
             return
         copies = [other for (other,) in self._rows("SELECT other FROM log_overlap WHERE path = ?", (path,))]
@@ -79,7 +80,7 @@ class ErasedSessions(Tallies, Cursors, OverlappingLogs):
         self.hide_cursor(path)
         for copy in copies:
             if self._is_unread_copy(copy):
-                self._hide_log_without_sessions(copy)
+                self.hide_log_without_content(copy)
 
     def has_content_of(self, path: str) -> bool:
         """Whether the archive has events of a log, or what it says about sessions of other logs."""
@@ -97,6 +98,10 @@ class ErasedSessions(Tallies, Cursors, OverlappingLogs):
     def cursor_states(self, source: str) -> list[tuple[str, bytes]]:
         """(path, state) of all cursors of a source that have a state."""
         return self._rows("SELECT path, state FROM cursor WHERE source = ? AND state IS NOT NULL", (source,))
+
+    def cursor_paths(self, source: str) -> list[str]:
+        """The paths of all logs of a source that were read."""
+        return [path for (path,) in self._rows("SELECT path FROM cursor WHERE source = ?", (source,))]
 
     def put_cursor_state(self, path: str, state: bytes) -> None:
         self.db.execute("UPDATE cursor SET state = ? WHERE path = ?", (state, path))
