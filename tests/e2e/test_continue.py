@@ -220,6 +220,22 @@ def test_a_first_turn_that_fails_leaves_a_session_to_go_on_with(library: Kingfis
     assert again["text"].startswith(HEADING)
 
 
+def test_the_tokens_of_the_brief_are_counted(library: Kingfisher) -> None:
+    answer = library.go_on("And the heron?", "cat")
+    assert answer["brief"]["tokens"] < answer["usage"]["input_tokens"] <= answer["brief"]["tokens"] + 5
+
+
+def test_to_forget_a_session_is_to_forget_what_quotes_it(library: Kingfisher) -> None:
+    library.go_on("the heron", "other")
+    library.person.run("sync")
+    dry = library.data("forget", ids=[library.id], dry_run=True)
+    assert dry["counts"]["sessions"] == 4, "also the live session, its agent's log, and the sub-agent of that"
+    library.log.unlink()
+    library.data("forget", ids=[library.id], confirm=4)
+    left = [path for path in library.person.state.rglob("*") if path.is_file() and b"kingfisher" in path.read_bytes()]
+    assert left == [] and library.data("sessions")["sessions"] == []
+
+
 # ---- the other surfaces
 
 

@@ -37,7 +37,7 @@ class ResumeCommand(Struct, frozen=True, kw_only=True):
 
     def has_folder(self) -> bool:
         """Whether the folder, if the command needs one, is on this machine."""
-        return self.folder is None or _is_folder(self.folder)
+        return self.folder is None or is_folder(self.folder)
 
     def program(self) -> str | None:
         """The path of the program, if it is installed."""
@@ -91,7 +91,8 @@ def _live_command(session: SessionRow, realm: str) -> ResumeCommand:
     )
 
 
-def _is_folder(folder: str) -> bool:
+def is_folder(folder: str) -> bool:
+    """Whether a folder is on this machine."""
     try:
         return Path(folder).is_dir()
     except (OSError, ValueError):  # not a path

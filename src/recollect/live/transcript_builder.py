@@ -56,7 +56,7 @@ class TranscriptBuilder:
         self.sequence = sequence
         self.tool_calls = 0
         self.stop_reason = "end_turn"
-        self.has_context = False
+        self._context_length = 0
         self.runner_state: dict[str, Any] | None = None
         self._session = session
         self._on_event = on_event
@@ -79,7 +79,7 @@ class TranscriptBuilder:
                 self._append_text("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
             case InjectedContext(text):
-                self.has_context = True
+                self._context_length += len(text)
                 self._messages.append(context_message(text, now_ms()))
             case ReasoningText(text):
                 self._append_text("reasoning", text)
@@ -105,6 +105,10 @@ class TranscriptBuilder:
 
     # ---- results
 
+    def has_context(self) -> bool:
+        """Whether the agent got context with the prompt."""
+        return self._context_length > 0
+
     def text(self) -> str:
         """The answer: the agent's last text, which may come before the last tool call."""
         self._flush()
@@ -115,7 +119,8 @@ class TranscriptBuilder:
         """Tokens as the agent reports them, else an estimate from the length of the texts."""
         if self._reported_usage is not None:
             return usage_of(self._reported_usage)
-        estimate = Usage(input=-(-len(self.prompt) // CHARS_PER_TOKEN), output=-(-self._length // CHARS_PER_TOKEN))
+        read = len(self.prompt) + self._context_length
+        estimate = Usage(input=-(-read // CHARS_PER_TOKEN), output=-(-self._length // CHARS_PER_TOKEN))
         return {**usage_of(estimate), "estimated": True}
 
     def messages(self) -> list[Message]:

@@ -121,7 +121,7 @@ class TurnRun:
             turns=row.turns,
             tool_calls=transcript.tool_calls,
             stop_reason=transcript.stop_reason,
-            has_context=transcript.has_context,
+            has_context=transcript.has_context(),
         )
 
     def _notify_caller(self, event: Event) -> None:

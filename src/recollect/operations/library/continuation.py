@@ -4,13 +4,13 @@ The agent loads its own session if it can. Otherwise the first turn begins with 
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.continuation.agents import AGENTS
+from recollect.continuation.resume import is_folder
 from recollect.errors import BadRequest, SessionBusy, SessionNotFound, SessionNotLoaded
 from recollect.live import LiveRealm
 from recollect.live.runners import ACP_SESSION
@@ -131,7 +131,7 @@ def _folder(session: SessionRow, live: LiveRow | None, runner: ContinuingRunner)
         return live.folder, []
     if runner.chosen.options.get("folder"):
         return runner_folder(runner.chosen.options), []
-    if session.cwd is not None and Path(session.cwd).is_dir():
+    if session.cwd is not None and is_folder(session.cwd):
         return session.cwd, []
     here = runner_folder({})
     known = (
