@@ -1,4 +1,7 @@
-"""The entry point of the program. A hook imports less than other commands, because agents wait for it at every tool call."""
+"""The entry point of the program.
+
+Hooks and completion import less than other commands: agents wait at every tool call, and people at every tab.
+"""
 
 import sys
 
@@ -9,6 +12,10 @@ def main() -> None:
         from recollect.surfaces.hook import main as run  # 3 ms of CPU; a hook must not import the commands
 
         run(sys.argv[2:])
+    elif sys.argv[1:2] == ["__complete"]:
+        from recollect.surfaces.completion import main as complete  # without the commands: a person waits at every tab
+
+        complete(sys.argv[2:])
     else:
         from recollect.surfaces.cli import main as run_command  # 41 ms of CPU, not needed by hooks
 

@@ -3,14 +3,13 @@
 An agent waits for it, so the imports are few: sqlite3, pathlib and re take 10 ms, the complete store would take 60 ms.
 """
 
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 
 from recollect.display import DATA, MARK, escape_tags, one_line
 from recollect.light_json import parse
 from recollect.project import project_of
 from recollect.shown_time import day
+from recollect.store_module import store_module
 
 CANDIDATES = 500  # the newest of a project: months of work, read in a millisecond or two
 MAX_SHOWN = 20  # observations: more than an agent will read in detail; facts fill the remaining budget
@@ -50,21 +49,13 @@ def session_context(realm: str, cwd: str, budget: int, caller: tuple[str, str] =
     `caller`: the id and the log of its session. Its own observations are left out, because a resumed session knows them.
     """
     project = project_of(cwd)
-    rows = _store_module("injection").newest(Path(realm), project, CANDIDATES, caller, _open_without_lock)
+    rows = store_module("injection").newest(Path(realm), project, CANDIDATES, caller, _open_without_lock)
     return format_context(rows, project, budget)
 
 
 def _open_without_lock(path: Path) -> object:
     """Open a database in a read-only folder."""
-    return _store_module("sqlite/lockless").open_without_lock(path)
-
-
-def _store_module(name: str) -> ModuleType:
-    """A module of `recollect.store`, loaded without the package, whose imports take 60 ms."""
-    path = Path(__file__).parent / "store" / f"{name}.py"
-    module = ModuleType(f"recollect.store.{name.replace('/', '.')}")
-    SourceFileLoader(module.__name__, str(path)).exec_module(module)
-    return module
+    return store_module("sqlite/lockless").open_without_lock(path)
 
 
 def format_context(rows: list[Row], project: str, budget: int) -> str:

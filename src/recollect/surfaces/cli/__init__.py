@@ -25,7 +25,7 @@ GROUPS = {
     "Keep and share": ("labels", "note", "export", "journey"),
     "Read agents' logs": ("sync", "watch", "distil", "extract"),
     "Run sessions": ("run", "session", "resume", "continue"),
-    "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook"),
+    "Connect agents and programs": ("setup", "mcp", "serve", "rpc", "token", "hook", "completion"),
     "Look after the store": ("status", "sources", "doctor", "rebuild", "forget", "backup", "restore", "realm", "config"),
 }
 """Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
