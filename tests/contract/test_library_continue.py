@@ -1,5 +1,6 @@
 """`library/continue` without starting anything: the brief, its budget, and which way a session would go on."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,22 @@ def test_a_caller_on_another_machine_may_not_name_a_program(library: Library, fi
 
 def test_models_are_not_offered_to_continue_sessions() -> None:
     assert not OPERATIONS["library_continue"].is_tool and not OPERATIONS["library_resume"].is_tool
+
+
+def test_a_live_session_in_its_own_runner_needs_no_brief(library: Library) -> None:
+    created = OPERATIONS["meerkat_create_session"].run(
+        library.realm, {"prompt": "Who lifts the anchor?"}, RequestContext.now()
+    )
+    uuid = json.loads(created.text)["session_id"]
+    answer = library.data("continue", id=uuid, prompt="And the cutter?")
+    assert (answer["uuid"], answer["way"], answer["turns"], answer["brief"]) == (uuid, "native", 2, None)
+    history = OPERATIONS["meerkat_history"].run(library.realm, {"session_id": uuid}, RequestContext.now())
+    assert not [message for message in json.loads(history.text)["messages"] if message.get("injected")]
+
+
+def test_the_built_in_runner_goes_on_if_it_is_named(library: Library) -> None:
+    answer = library.data("continue", id=library.session(CUTTER)["id"], prompt="Where did the cutter sail?", runner="recall")
+    assert (answer["way"], answer["runner"], answer["agent"]) == ("brief", "recall", None)
 
 
 def test_a_private_session_is_not_found(person: Person, library: Library) -> None:

@@ -58,9 +58,10 @@ def continue_session(realm: LiveRealm, request: ContinueSession, context: Reques
     if request.preview:
         return LibraryAnswer(_preview(plan, request), warnings=[*plan.warnings])
     turn = turn_request(realm, plan.runner.chosen, plan.runner.command, request.prompt or GO_ON, config, context)
+    may_fail_to_load = plan.runner.kind == ACP and request.way != NATIVE
     turn = replace(
         turn,
-        context=plan.brief.text if plan.way == BRIEF or request.way != NATIVE else "",
+        context=plan.brief.text if plan.way == BRIEF or may_fail_to_load else "",
         must_load=request.way == NATIVE and plan.live is None,
         is_fresh=plan.way == BRIEF,
     )
