@@ -35,6 +35,7 @@ from recollect.operations.library.answers import (
 )
 from recollect.operations.library.ask import ask_library
 from recollect.operations.library.continuation import continue_session
+from recollect.operations.library.continuation_requests import ContinueSession, GetResumeCommand
 from recollect.operations.library.envelope import ENVELOPE
 from recollect.operations.library.events import list_events
 from recollect.operations.library.export import export_session, export_sessions
@@ -45,7 +46,6 @@ from recollect.operations.library.observations import list_observations
 from recollect.operations.library.requests import (
     AskLibrary,
     ConfirmObservation,
-    ContinueSession,
     DeleteObservation,
     EditObservation,
     ExportSession,
@@ -55,7 +55,6 @@ from recollect.operations.library.requests import (
     GetHealth,
     GetLibrarySession,
     GetNow,
-    GetResumeCommand,
     GetUsage,
     ListActivity,
     ListEvents,

@@ -21,8 +21,8 @@ from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref, uuid_text
 from recollect.operations.library.answers import BriefView, Continuation
 from recollect.operations.library.context import Library, open_library
+from recollect.operations.library.continuation_requests import ContinueSession
 from recollect.operations.library.envelope import LibraryAnswer
-from recollect.operations.library.requests import ContinueSession
 from recollect.operations.library.resume import agent_name, agent_names
 from recollect.operations.library.runner_choice import ContinuingRunner, runner_of
 from recollect.operations.sessions.turns import runner_folder, turn_request

@@ -4,13 +4,11 @@ from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
 from msgspec import Meta, field
 
-from recollect.continuation.token_budget import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from recollect.errors import BadRequest
 from recollect.export import FormatName
 from recollect.filters import KEYS, FilterTerm, split
 from recollect.filters.grammar import FilterQuery
 from recollect.operations.schema import Request
-from recollect.operations.sessions.requests import parse_command, parse_prompt
 from recollect.search import Mode
 from recollect.store.annotations import MAX_LABEL, MAX_NOTE
 from recollect.store.sqlite.library_queries import FACETS, SORTS
@@ -52,13 +50,8 @@ def _alias(name: str) -> Meta:
     return Meta(description=f"Another name of `{name}`.", extra={"parse": _values, "is_hidden": True})
 
 
-def _optional_prompt(value: Any, field: str) -> str:
-    """A prompt, or an empty text for none."""
-    return parse_prompt(value, field) if not isinstance(value, str) or value.strip() else ""
-
-
 Filter = tuple[str, ...]
-_ID = Meta(
+SESSION_ID = Meta(
     min_length=1,
     max_length=1_024,
     description="A session: `session:…`, a UUID, the agent's own id, the beginning of one of these (4 characters or "
@@ -150,7 +143,7 @@ class ListLibrarySessions(PagedRequest):
 class GetLibrarySession(LibraryRequest):
     """One session with its turns, files, observations, related sessions and resume command."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
 
 
 _FORMAT = Meta(description="html, markdown or jsonl. Default {default}.")
@@ -160,7 +153,7 @@ _FULL = Meta(description="Do not shorten long texts in HTML and Markdown.")
 class ExportSession(LibraryRequest):
     """A session as a document: one HTML file, Markdown, or JSON lines. Secrets are redacted."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     format: Annotated[FormatName, _FORMAT] = "html"
     full: Annotated[bool, _FULL] = False
 
@@ -183,51 +176,10 @@ class ExportSessions(FilteredRequest):
         return " ".join([*terms, query.text]).strip()
 
 
-class GetResumeCommand(LibraryRequest):
-    """The agent's own command to go on with a session, with its folder."""
-
-    id: Annotated[str, _ID]
-
-
-class ContinueSession(LibraryRequest):
-    """Go on with a session, imported or live, in any runner. The agent loads its own session if it can; any other agent
-    gets a brief of the session: goal, state, decisions, open ends, files, last exchange. It may change files."""
-
-    id: Annotated[str, _ID]
-    prompt: Annotated[
-        str, Meta(description="What to do next. Default: go on where it stopped.", extra={"parse": _optional_prompt})
-    ] = ""
-    runner: Annotated[
-        str,
-        Meta(
-            max_length=256,
-            description="A runner of the config, an agent installed on this machine (codex, gemini, …), command or acp.",
-        ),
-    ] = ""
-    command: Annotated[
-        list[str] | None,
-        Meta(description="The program and its arguments, for the runners command and acp.", extra={"parse": parse_command}),
-    ] = None
-    way: Annotated[
-        Literal["auto", "native", "brief"],
-        Meta(
-            description="native: fail if the agent cannot load the session itself. brief: always send a brief. auto: one "
-            "if it must. Default {default}."
-        ),
-    ] = "auto"
-    budget_tokens: Annotated[
-        int,
-        Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="Tokens of the brief at most, {ge} to {le}. Default {default}."),
-    ] = DEFAULT_TOKENS
-    preview: Annotated[bool, Meta(description="Only say which way it would go, and show the brief. Nothing is started.")] = (
-        False
-    )
-
-
 class ListEvents(LibraryRequest):
     """A window of a session's events, in full."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     first: Annotated[int, Meta(ge=0, description="The sequence number of the first event, from 0. Default {default}.")] = (
         field(default=0, name="from")
     )
@@ -284,7 +236,7 @@ class ListFiles(PagedRequest):
 class ListSessionFiles(LibraryRequest):
     """The files of one session, in the order of its events."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 200
     cursor: Annotated[str | None, _CURSOR] = None
 
@@ -375,21 +327,21 @@ class ListLabels(LibraryRequest):
 class PutLabel(LibraryRequest):
     """Label a session."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     name: Annotated[str, _LABEL]
 
 
 class RemoveLabel(LibraryRequest):
     """Remove a label from a session."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     name: Annotated[str, _LABEL]
 
 
 class WriteNote(LibraryRequest):
     """Write a note on a session. An empty text removes it."""
 
-    id: Annotated[str, _ID]
+    id: Annotated[str, SESSION_ID]
     note: Annotated[str, _NOTE]
 
 

@@ -6,8 +6,8 @@ from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref
 from recollect.operations.library.answers import SessionResume
 from recollect.operations.library.context import Library, open_library
+from recollect.operations.library.continuation_requests import GetResumeCommand
 from recollect.operations.library.envelope import LibraryAnswer
-from recollect.operations.library.requests import GetResumeCommand
 from recollect.store import SessionRow
 
 

@@ -10,7 +10,7 @@ from recollect.continuation.agents import AGENTS, agent_of_command, agents_named
 from recollect.errors import BadRequest
 from recollect.live import LiveRealm
 from recollect.operations.context import RequestContext
-from recollect.operations.library.requests import ContinueSession
+from recollect.operations.library.continuation_requests import ContinueSession
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.operations.sessions.runners import ChosenRunner, choose_runner
 from recollect.operations.sessions.turns import stored_command

@@ -8,7 +8,7 @@ import msgspec
 from recollect.errors import ErrorKind
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Reply, RequestContext
-from recollect.operations.library.requests import ContinueSession
+from recollect.operations.library.continuation_requests import ContinueSession
 from recollect.surfaces.cli.commands.sync import distil_or_warn
 from recollect.surfaces.cli.output import deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read, typed
