@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from recollect.surfaces.cli import recollect
 from recollect.surfaces.cli.render_usage import bar, dollars, draw_usage, short_count
 from tests.conftest import Person
-from tests.contract.test_library_usage import fill
+from tests.contract.usage_sessions import fill
 
 
 def test_counts_are_short() -> None:

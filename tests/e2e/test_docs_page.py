@@ -3,18 +3,16 @@
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from recollect.surfaces.http.openapi import document
+from tests.browser import started_browser
 from tests.conftest import Person
 from tests.http_server import HttpServer
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 OPERATIONS = [
     (method.upper(), path, operation["summary"])
     for path, methods in json.loads(document())["paths"].items()
@@ -24,13 +22,8 @@ OPERATIONS = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        pytest.skip("the docs page needs chromium, which is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+    with started_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,15 @@
 """An exported HTML document in a real browser: it needs no network and no script, and fits every screen (L7)."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser import started_browser
 from tests.conftest import Person
 from tests.e2e.hostile_text import HOSTILE
-from tests.e2e.test_docs_page import NAMES, QUIET
 from tests.library_content import Events, content, document
 from tests.logs import Claude, write
 
@@ -20,13 +19,8 @@ WIDE = "a_very_long_word_" * 40
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        pytest.skip("exported pages need chromium, which is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+    with started_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

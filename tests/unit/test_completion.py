@@ -10,7 +10,7 @@ from recollect import __version__
 from recollect.surfaces.cli import COMMANDS
 from recollect.surfaces.cli.command_table import command_table
 from recollect.surfaces.completion import TABLE, main
-from recollect.surfaces.completion.candidates import Request, candidates
+from recollect.surfaces.completion.candidates import TypedLine, candidates
 from recollect.surfaces.completion.words import as_bash_reply, split_line
 from tests.conftest import Person
 from tests.contract.library_archive import fill
@@ -30,7 +30,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 
 def texts(table: dict[str, Any], person: Person, *words: str) -> list[str] | None:
-    found = candidates(table, Request(words, person.state))
+    found = candidates(table, TypedLine(words, person.state))
     return None if found is None else [text for text, _ in found]
 
 
@@ -79,7 +79,7 @@ def test_every_command_and_every_option_is_known(table: dict[str, Any], person: 
 
 
 def test_ids_are_those_of_the_newest_sessions_with_their_titles(table: dict[str, Any], person: Person) -> None:
-    last, *found = candidates(table, Request(["open", ""], person.state)) or []
+    last, *found = candidates(table, TypedLine(["open", ""], person.state)) or []
     assert last[0] == "last"
     assert [about.partition(":")[0] for _, about in found[:2]] == ["codex reef", "codex yard"]
     assert all(len(text) == 8 for text, _ in found)

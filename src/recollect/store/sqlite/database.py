@@ -41,7 +41,7 @@ class UnknownSchema(StoreFault):
 
 # Checksums of the tables of intact databases, by schema and version. Every process that opens a database saves up to 8 ms
 # of CPU, which computing the expected tables takes. A database with another checksum is compared table by table.
-INTACT = {("schema", 10): 2536258176, ("memory_schema", 5): 717774508, ("live_schema", 4): 3136000177}
+INTACT = {("schema", 10): 850513856, ("memory_schema", 5): 717774508, ("live_schema", 4): 3136000177}
 
 
 class NewerSchema(StoreFault):

@@ -12,7 +12,7 @@ from typing import Any
 
 from recollect import __version__
 from recollect.folders import state_folder_of
-from recollect.surfaces.completion.candidates import Request, candidates
+from recollect.surfaces.completion.candidates import TypedLine, candidates
 from recollect.surfaces.completion.words import as_bash_reply, split_line
 
 PRIVATE = 0o077  # umask: only the owner can read what we write
@@ -27,12 +27,12 @@ def main(arguments: Sequence[str]) -> None:
     shell, *words = arguments
     if shell == "bash":
         words = split_line(words[0])
-    request = Request(words, Path(state_folder_of(os.environ)))
-    found = candidates(_table(request.state_folder), request)
+    line = TypedLine(words, Path(state_folder_of(os.environ)))
+    found = candidates(_table(line.state_folder), line)
     if found is None:
         print(FILES)
     elif shell == "bash":
-        print("\n".join(as_bash_reply(found, request.typed)))
+        print("\n".join(as_bash_reply(found, line.typed)))
     else:
         print("\n".join("\t".join(candidate) for candidate in found))
 

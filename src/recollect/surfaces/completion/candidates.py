@@ -16,7 +16,7 @@ DATES = ("today", "yesterday", "7d", "30d", "24h", "last week", "this week", "la
 LAST = ("last", "the newest session")
 
 
-class Request:
+class TypedLine:
     """A command line while it is typed."""
 
     def __init__(self, words: Sequence[str], state_folder: Path) -> None:
@@ -31,25 +31,25 @@ class Request:
         return self.state_folder / "realms" / name
 
 
-def candidates(table: Table, request: Request) -> list[Candidate] | None:
+def candidates(table: Table, line: TypedLine) -> list[Candidate] | None:
     """The words that can stand at the cursor; None if they are the names of files."""
-    command, arguments = _command(table, request.before)
-    option = request.before[-1] if request.before else ""
+    command, arguments = _command(table, line.before)
+    option = line.before[-1] if line.before else ""
     options = command.get("options", {})
-    typed = request.typed
+    typed = line.typed
     if options.get(option, {}).get("kind"):
-        return _values(options[option]["kind"], typed, request, table)
+        return _values(options[option]["kind"], typed, line, table)
     if typed.startswith("--") and "=" in typed:
         name, _, value = typed.partition("=")
-        found = _values(options.get(name, {}).get("kind", ""), value, request, table)
+        found = _values(options.get(name, {}).get("kind", ""), value, line, table)
         return None if found is None else [(f"{name}={text}", text_help) for text, text_help in found]
     if typed.startswith("-") and not _is_filter(typed, command):
-        unused = ((name, about["help"]) for name, about in options.items() if _can_follow(name, about, request.before))
+        unused = ((name, about["help"]) for name, about in options.items() if _can_follow(name, about, line.before))
         negated = ((f"-{name}:", about["help"]) for name, about in table["filters"].items() if _has_query(command))
         return _beginning_with(typed, [*unused, *(negated if len(typed) > 1 else ())])
     if "commands" in command:
         return _beginning_with(typed, ((name, part["help"]) for name, part in command["commands"].items()))
-    return _arguments(command, arguments, typed, request, table)
+    return _arguments(command, arguments, typed, line, table)
 
 
 def _command(table: Table, words: Sequence[str]) -> tuple[Table, int]:
@@ -84,11 +84,11 @@ def _can_follow(option: str, about: Table, before: Sequence[str]) -> bool:
     return about.get("is_repeatable", False) or option not in before
 
 
-def _arguments(command: Table, count: int, typed: str, request: Request, table: Table) -> list[Candidate] | None:
+def _arguments(command: Table, count: int, typed: str, line: TypedLine, table: Table) -> list[Candidate] | None:
     kinds = command.get("arguments", ())
     kind = kinds[min(count, len(kinds) - 1)] if kinds else ""
     if kind != "query":
-        return _values(kind, typed, request, table)
+        return _values(kind, typed, line, table)
     dash = "-" if typed.startswith("-") else ""
     key, colon, value = typed.removeprefix("-").partition(":")
     filters = table["filters"]
@@ -96,7 +96,7 @@ def _arguments(command: Table, count: int, typed: str, request: Request, table: 
         return _beginning_with(typed, ((f"{dash}{name}:", about["help"]) for name, about in filters.items()))
     if key not in filters:
         return []
-    found = _values(filters[key]["kind"], value, request, table) or []
+    found = _values(filters[key]["kind"], value, line, table) or []
     return [(f"{dash}{key}:{_quoted(text)}", about) for text, about in found]
 
 
@@ -104,7 +104,7 @@ def _quoted(value: str) -> str:
     return f'"{value}"' if " " in value else value
 
 
-def _values(kind: str, typed: str, request: Request, table: Table) -> list[Candidate] | None:
+def _values(kind: str, typed: str, line: TypedLine, table: Table) -> list[Candidate] | None:
     """The values of a kind that begin with what was typed; None if they are files."""
     if kind == "file":
         return None
@@ -114,13 +114,13 @@ def _values(kind: str, typed: str, request: Request, table: Table) -> list[Candi
         case "date":
             return _beginning_with(typed, ((date, "") for date in DATES))
         case "realm":
-            return _beginning_with(typed, ((name, "") for name in _folders(request.state_folder / "realms")))
+            return _beginning_with(typed, ((name, "") for name in _folders(line.state_folder / "realms")))
         case "id":
-            found = store_module("names").sessions(request.realm(), typed)
+            found = store_module("names").sessions(line.realm(), typed)
             described = [(session, _about(*rest)) for session, *rest in found]
             return [*_beginning_with(typed, [LAST]), *described]
         case "agent" | "project" | "branch" | "model" | "tool" | "label":
-            return _negated(typed, ((name, "") for name in store_module("names").names(request.realm(), kind)))
+            return _negated(typed, ((name, "") for name in store_module("names").names(line.realm(), kind)))
         case _:
             return []
 
