@@ -84,7 +84,7 @@ def send(form: Locator, status: int) -> str:
 def test_every_operation_is_listed_under_its_family(docs: Docs) -> None:
     assert sorted(docs.shown()) == sorted(OPERATIONS)
     families = [name.lower() for name in docs.page.locator("h2").all_inner_texts()]
-    assert families == ["history", "journeys", "sessions", "tools", "server"]
+    assert families == ["history", "journeys", "sessions", "library", "tools", "server"]
 
 
 def test_the_page_loads_nothing_from_other_sites_and_logs_no_error(docs: Docs) -> None:
