@@ -411,4 +411,4 @@ def test_nothing_crosses_from_one_realm_to_another(person: Person) -> None:
         assert person.json("trace", "search", "marlinspike", *realm)["data"]["matches"] == []
         assert person.json("trace", "session", session, *realm)["error"]["code"] == "session_not_found"
         assert person.json("open", f"session:{UUID(session).hex}", *realm)["error"]["code"] == "not_found"
-        assert person.json("observations", "marlinspike", *realm) == []
+        assert person.json("observations", "marlinspike", *realm)["data"]["observations"] == []

@@ -49,7 +49,7 @@ class Runs:
         """The sessions that each kind of search finds for a word."""
         hits = self.person.json("search", word)["data"]["results"]
         traced = self.person.json("trace", "search", word)["data"]["matches"]
-        observed = self.person.json("observations", word)
+        observed = self.person.json("observations", word)["data"]["observations"]
         return {
             "search": {session_hex(row["session"]["id"]) for row in hits},
             "trace": {session_hex(row["session_id"]) for row in traced},

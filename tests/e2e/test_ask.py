@@ -137,7 +137,8 @@ def test_no_match_is_a_success_and_says_so(person: Person) -> None:
     assert person.run("ask", "xyzzyquux plughplover").stdout == NOTHING
     answer = person.json("ask", "xyzzyquux plughplover")
     assert (answer["answer"] + "\n", answer["sources"]) == (NOTHING, [])
-    assert person.run("ask", QUESTION, "--project", "nowhere").stdout == NOTHING
+    unknown = person.run("ask", QUESTION, "--project", "nowhere", check=False)
+    assert (unknown.returncode, unknown.stderr) == (2, "recollect: There is no project 'nowhere'.\n")
 
 
 def test_an_empty_memory_gives_no_answer_and_says_why(tmp_path_factory: pytest.TempPathFactory) -> None:

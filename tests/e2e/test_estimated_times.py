@@ -98,7 +98,7 @@ def test_json_marks_estimated_times(person: Person, undated: Path) -> None:
     turn = person.json("open", hit["turn"]["id"])["data"]
     assert turn["turn"]["estimated_time"] and all(event["estimated_time"] for event in turn["events"])
     assert person.json("open", hit["id"])["data"]["event"]["estimated_time"] is True
-    assert all(row.get("estimated_time", False) for row in person.json("observations", "terns"))
+    assert all(row.get("estimated_time", False) for row in person.json("observations", "terns")["data"]["observations"])
     status = person.json("status")
     assert status["sources"]["kimi"]["estimated_time"] is True
     assert "estimated_time" not in status["sources"]["claude-code"] and "estimated_time" not in status
@@ -168,5 +168,9 @@ def test_an_older_archive_gets_the_mark(person: Person, folder: Path) -> None:
     turns = person.json("open", listed["kimi"]["id"])["data"]["turns"]
     assert [turn["estimated_time"] for turn in turns] == [True, True]
     person.run("distil")
-    shown = {row.get("estimated_time", False) for row in person.json("observations") if row["path"] == str(log)}
+    shown = {
+        row.get("estimated_time", False)
+        for row in person.json("observations")["data"]["observations"]
+        if row["path"] == str(log)
+    }
     assert shown == {True}

@@ -39,7 +39,7 @@ def ids(person: Person) -> dict[str, str]:
     person.run("journey", "link", journey, session)
     document = person.json("journey", "add", journey, "--title", "Nests", "--content", "twigs")["document_id"]
     live = person.json("run", "which bird", "--runner", "recall")["session_id"]
-    observation = person.json("observations")[0]["id"]
+    observation = person.json("observations")["data"]["observations"][0]["id"]
     person.run("sync")
     return {"session": session, "journey": journey, "document": document, "live": live, "observation": observation}
 

@@ -26,7 +26,7 @@ def test_no_command_about_one_session_prints_control_sequences(person: Person, h
     hit = person.json("search", "deploy")["data"]["results"][0]
     digits = hit["session"]["id"].removeprefix("session:")
     uuid = "-".join(digits[at:to] for at, to in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
-    observations = [row["id"] for row in person.json("observations")]
+    observations = [row["id"] for row in person.json("observations")["data"]["observations"]]
     for command in (
         ["observations", *observations],
         ["open", hit["session"]["id"]],

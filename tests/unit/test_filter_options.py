@@ -6,12 +6,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from recollect.operations.library.observation_requests import ListLibraryObservations
 from recollect.operations.library.requests import (
     FilteredRequest,
     GetNow,
     GetUsage,
     ListFiles,
-    ListLibraryObservations,
     ListLibrarySessions,
     SearchLibrary,
 )

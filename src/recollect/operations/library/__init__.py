@@ -21,6 +21,7 @@ from recollect.operations.library.answers import (
     HealthReport,
     LabelList,
     ObservationPage,
+    OneObservation,
     QuestionAnswer,
     ReviewedObservation,
     RunningSessions,
@@ -42,12 +43,17 @@ from recollect.operations.library.export import export_session, export_sessions
 from recollect.operations.library.files import get_file_history, list_files, list_session_files
 from recollect.operations.library.forget import forget
 from recollect.operations.library.health import get_health
-from recollect.operations.library.observations import list_observations
-from recollect.operations.library.requests import (
-    AskLibrary,
+from recollect.operations.library.observation_requests import (
     ConfirmObservation,
     DeleteObservation,
     EditObservation,
+    GetLibraryObservation,
+    ListLibraryObservations,
+    RetireObservation,
+)
+from recollect.operations.library.observations import get_observation, list_observations
+from recollect.operations.library.requests import (
+    AskLibrary,
     ExportSession,
     ExportSessions,
     ForgetSessions,
@@ -60,12 +66,10 @@ from recollect.operations.library.requests import (
     ListEvents,
     ListFiles,
     ListLabels,
-    ListLibraryObservations,
     ListLibrarySessions,
     ListSessionFiles,
     PutLabel,
     RemoveLabel,
-    RetireObservation,
     SearchLibrary,
     WriteEventNote,
     WriteNote,
@@ -216,6 +220,14 @@ FAMILY = Family(
             answer=ObservationPage,
             handle=list_observations,
             routes=(Route(rpc="library/observations", http="GET /library/observations"),),
+        ),
+        _read(
+            name="library_observation",
+            title="Get one observation",
+            request=GetLibraryObservation,
+            answer=OneObservation,
+            handle=get_observation,
+            routes=(Route(rpc="library/observation", http="GET /library/observations/{id}"),),
         ),
         _write(
             name="library_confirm_observation",

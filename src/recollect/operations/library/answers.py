@@ -174,6 +174,12 @@ class ObservationPage(Struct, frozen=True, kw_only=True):
     observations: list[LibraryObservation]
 
 
+class OneObservation(Struct, frozen=True, kw_only=True):
+    """One observation."""
+
+    observation: LibraryObservation
+
+
 class ReviewedObservation(Struct, frozen=True, kw_only=True):
     """An observation after a person's decision about it."""
 

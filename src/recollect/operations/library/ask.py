@@ -17,8 +17,8 @@ from recollect.operations.library.requests import AskLibrary
 from recollect.operations.memory.ask import answer
 
 
-def ask_library(realm: LiveRealm, request: AskLibrary, context: RequestContext) -> LibraryAnswer:
-    """The answer, from the sessions that the filters select."""
+def ask_library(realm: LiveRealm, request: AskLibrary, context: RequestContext, *, by_model: bool = True) -> LibraryAnswer:
+    """The answer, from the sessions that the filters select. Without `by_model` it only quotes."""
     if request.question and split(request.query).text.strip():
         raise BadRequest("Give the question as `question` or as `query`, not both.", field="query")
     with open_library(realm, context) as library:
@@ -26,7 +26,7 @@ def ask_library(realm: LiveRealm, request: AskLibrary, context: RequestContext) 
         question = request.question or resolved.text
         events = replace(event_filters(library, resolved), kinds=resolved.kinds or DEFAULT_KIND_CODES)
         observations = library.observation_filters(resolved)
-        warnings = [*library.warnings(), *resolved.notes]
-    found = answer(realm, question, context, os.environ, events=events, observations=observations)
+        warnings = [*realm.all_warnings(library.reader), *resolved.notes]
+    found = answer(realm, question, context, os.environ, by_model=by_model, events=events, observations=observations)
     data = QuestionAnswer(question=question, answer=found.answer, sources=found.sources, tokens=found.tokens, by=found.by)
     return LibraryAnswer(data, warnings=[*warnings, *found.warnings])

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from recollect.filters import FilterQuery, FilterTerm, ResolvedFilters, Vocabulary, resolve
 from recollect.library_answers import LibrarySession
 from recollect.live import LiveRealm
-from recollect.model import now_ms, observation_type
+from recollect.model import now_ms
 from recollect.operations.context import RequestContext, start_deadline
 from recollect.operations.library.costs import Costs
 from recollect.operations.library.lookup import find_session
@@ -21,7 +21,7 @@ from recollect.prices import load_prices
 from recollect.search import deadline_check
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory
-from recollect.store.observation_filters import ObservationFilters
+from recollect.store.observation_filters import EVERY_OBSERVATION, ObservationFilters
 from recollect.store.sqlite.session_filter import Names, SessionFilter
 
 DEADLINE_MS = 10_000
@@ -68,15 +68,16 @@ class Library(Struct, frozen=True):
             warnings.append(f"Very many events match {resolved.text!r}, and some sessions may be missing. Add a filter.")
         return resolved.sessions.with_keys(Names(keys)), warnings
 
-    def observation_filters(self, resolved: ResolvedFilters, types: Sequence[str] = ()) -> ObservationFilters:
-        """The observations of the sessions that a filter selects. Its times are those of the observations."""
+    def observation_filters(
+        self, resolved: ResolvedFilters, others: ObservationFilters = EVERY_OBSERVATION
+    ) -> ObservationFilters:
+        """The other filters, and the sessions that a filter selects. Its times are those of the observations."""
         sessions = resolved.sessions
-        others = replace(sessions, since=None, until=None)
+        without_times = replace(sessions, since=None, until=None)
         ids = None
-        if not others.is_empty():
-            ids = tuple(self.reader.session_ids(self.reader.filtered_keys(others)).values())
-        known = tuple(observation_type(name) for name in types)
-        return ObservationFilters(types=known, since=sessions.since, until=sessions.until, sessions=ids)
+        if not without_times.is_empty():
+            ids = tuple(self.reader.session_ids(self.reader.filtered_keys(without_times)).values())
+        return replace(others, since=sessions.since, until=sessions.until, sessions=ids)
 
     def find(self, text: str) -> SessionRow:
         """The session with this id, in any form."""

@@ -14,8 +14,9 @@ from recollect.store.annotations import MAX_LABEL, MAX_NOTE
 from recollect.store.sqlite.library_queries import FACETS, SORTS
 
 SEARCH_MODES = get_args(Mode)
-ACTIVE, RETIRED = "active", "retired"  # states of observations
 MAX_QUERY = 4_096  # characters
+MAX_QUESTION = 20_000
+Filter = tuple[str, ...]
 FACET_NAMES = (*FACETS, "state", "label")
 
 
@@ -41,7 +42,7 @@ def _sort(value: Any, field: str) -> str:
     return value
 
 
-def _filter(description: str) -> Meta:
+def filter_meta(description: str) -> Meta:
     return Meta(description=description, extra={"parse": _values}, extra_json_schema={"items": {"type": "string"}})
 
 
@@ -50,7 +51,6 @@ def _alias(name: str) -> Meta:
     return Meta(description=f"Another name of `{name}`.", extra={"parse": _values, "is_hidden": True})
 
 
-Filter = tuple[str, ...]
 SESSION_ID = Meta(
     min_length=1,
     max_length=1_024,
@@ -79,22 +79,22 @@ class FilteredRequest(LibraryRequest):
         str,
         Meta(max_length=MAX_QUERY, description='Words and filters, as in `agent:codex since:7d "exact phrase" retry`.'),
     ] = ""
-    agent: Annotated[Filter, _filter("Only sessions of this agent: claude-code, codex, …")] = ()
-    project: Annotated[Filter, _filter("Only sessions of this project, by its name or folder.")] = ()
-    branch: Annotated[Filter, _filter("Only sessions on this branch.")] = ()
-    model: Annotated[Filter, _filter("Only sessions with this model; `*` stands for any characters: `opus*`.")] = ()
-    tool: Annotated[Filter, _filter("Only sessions that called this tool.")] = ()
-    file: Annotated[Filter, _filter("Only sessions that read or changed this file: `*.go`, `src/auth.ts`.")] = ()
-    type: Annotated[Filter, _filter("Only sessions with events of this type; in a search, only such events.")] = ()
-    mode: Annotated[Filter, _filter("Only sessions of this kind: chat, tool_calling, web_search, mcp_internal.")] = ()
-    state: Annotated[Filter, _filter("Only sessions in this state: working, waiting, idle, ended, died.")] = ()
-    label: Annotated[Filter, _filter("Only sessions with this label.")] = ()
-    machine: Annotated[Filter, _filter("Only sessions of this machine.")] = ()
+    agent: Annotated[Filter, filter_meta("Only sessions of this agent: claude-code, codex, …")] = ()
+    project: Annotated[Filter, filter_meta("Only sessions of this project, by its name or folder.")] = ()
+    branch: Annotated[Filter, filter_meta("Only sessions on this branch.")] = ()
+    model: Annotated[Filter, filter_meta("Only sessions with this model; `*` stands for any characters: `opus*`.")] = ()
+    tool: Annotated[Filter, filter_meta("Only sessions that called this tool.")] = ()
+    file: Annotated[Filter, filter_meta("Only sessions that read or changed this file: `*.go`, `src/auth.ts`.")] = ()
+    type: Annotated[Filter, filter_meta("Only sessions with events of this type; in a search, only such events.")] = ()
+    mode: Annotated[Filter, filter_meta("Only sessions of this kind: chat, tool_calling, web_search, mcp_internal.")] = ()
+    state: Annotated[Filter, filter_meta("Only sessions in this state: working, waiting, idle, ended, died.")] = ()
+    label: Annotated[Filter, filter_meta("Only sessions with this label.")] = ()
+    machine: Annotated[Filter, filter_meta("Only sessions of this machine.")] = ()
     failed: Annotated[bool | None, Meta(description="Only sessions with a failed tool call; false: only those without.")] = (
         None
     )
-    since: Annotated[Filter, _filter("Only sessions active since: 7d, yesterday, 2026-03-01, last week of March.")] = ()
-    until: Annotated[Filter, _filter("Only sessions that began before this time.")] = ()
+    since: Annotated[Filter, filter_meta("Only sessions active since: 7d, yesterday, 2026-03-01, last week of March.")] = ()
+    until: Annotated[Filter, filter_meta("Only sessions that began before this time.")] = ()
 
     def filter_query(self) -> FilterQuery:
         """The filters of the parameters and of the query together, and the words of the query."""
@@ -184,7 +184,7 @@ class ListEvents(LibraryRequest):
         field(default=0, name="from")
     )
     limit: Annotated[int, Meta(ge=1, le=200, description="How many, {ge} to {le}. Default {default}.")] = 50
-    type: Annotated[Filter, _filter("Only events of this type.")] = ()
+    type: Annotated[Filter, filter_meta("Only events of this type.")] = ()
     kinds: Annotated[Filter, _alias("type")] = ()
     cursor: Annotated[str | None, _CURSOR] = None
 
@@ -199,7 +199,7 @@ class SearchLibrary(PagedRequest):
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY, description="Words and filters.", extra={"strip": True})]
     mode: Annotated[
         Filter,
-        _filter("How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of session."),
+        filter_meta("How to find: text (fast, for search as you type), vector or both. Or only sessions of this kind."),
     ] = ()
     why: Annotated[bool, Meta(description="Add the parts of its score to each match.")] = False
     matches: Annotated[int, Meta(ge=1, le=50, description="Matches per session, {ge} to {le}. Default {default}.")] = 5
@@ -227,7 +227,7 @@ class GetUsage(PagedRequest):
 class ListFiles(PagedRequest):
     """Files that sessions read, changed, created and deleted, newest first."""
 
-    operation: Annotated[Filter, _filter("Only this operation: read, changed, created, deleted.")] = ()
+    operation: Annotated[Filter, filter_meta("Only this operation: read, changed, created, deleted.")] = ()
 
     def fingerprint(self) -> dict[str, Any]:
         return {**super().fingerprint(), "operation": self.operation}
@@ -262,57 +262,14 @@ class GetNow(FilteredRequest):
     all: Annotated[bool, Meta(description="Also sessions of the last 24 hours that ended or died.")] = False
 
 
-class ListLibraryObservations(PagedRequest):
-    """Observations by filters, newest first; with words, best first."""
-
-    type: Annotated[Filter, _filter("Only observations of this type: decision, bug-fix, …")] = ()
-    state: Annotated[
-        Filter, _filter("Only observations in this state: active (default) or retired. Otherwise the state of the session.")
-    ] = ()
-
-    def is_retired(self) -> bool:
-        """Whether retired observations are listed."""
-        return RETIRED in self.state
-
-    def _terms(self, key: str) -> list[FilterTerm]:
-        own = (ACTIVE, RETIRED) if key == "state" else ()
-        return [] if key == "type" else [term for term in super()._terms(key) if term.value not in own]
-
-
-class ReviewRequest(LibraryRequest):
-    id: Annotated[str, Meta(min_length=1, max_length=64, description="An observation: `obs-…`.")]
-    reviewer: Annotated[
-        str, Meta(max_length=100, description="Who decides. Default: the user that the program runs as.")
-    ] = ""
-
-
-class ConfirmObservation(ReviewRequest):
-    """Confirm an observation. A retired one is found again."""
-
-
-class RetireObservation(ReviewRequest):
-    """Retire an observation: it is no longer found, but kept, with who retired it and when."""
-
-
-class DeleteObservation(ReviewRequest):
-    """Delete an observation for good."""
-
-
-class EditObservation(ReviewRequest):
-    """Change the words of an observation. What it said before is kept, with who changed it and when."""
-
-    title: Annotated[str | None, Meta(min_length=1, max_length=200, description="Its title.", extra={"strip": True})] = None
-    type: Annotated[str | None, Meta(min_length=1, max_length=40, description="Its type: decision, bug-fix, …")] = None
-    subtitle: Annotated[str | None, Meta(max_length=400, description="Its subtitle.")] = None
-    narrative: Annotated[str | None, Meta(max_length=4_000, description="What happened, in sentences.")] = None
-    facts: Annotated[list[str] | None, Meta(max_length=50, description="Its facts, one sentence each.")] = None
-
-
 class AskLibrary(FilteredRequest):
     """Answer a question from all sessions, with sources."""
 
+    query: Annotated[
+        str, Meta(max_length=MAX_QUESTION, description="The question, also with filters: `agent:codex why did we retry?`.")
+    ] = ""
     question: Annotated[
-        str, Meta(max_length=2_000, description="The question; `query` if this is missing.", extra={"strip": True})
+        str, Meta(max_length=MAX_QUESTION, description="The question; `query` if this is missing.", extra={"strip": True})
     ] = ""
 
 
@@ -366,7 +323,7 @@ class ForgetSessions(LibraryRequest):
             extra_json_schema={"items": {"type": "string"}},
         ),
     ] = ()
-    project: Annotated[Filter, _filter("All sessions of this project, by its name or folder.")] = ()
+    project: Annotated[Filter, filter_meta("All sessions of this project, by its name or folder.")] = ()
     before: Annotated[
         str | None,
         Meta(max_length=200, description="All sessions that ended before this time: 2025-01-01, 90d, last year."),

@@ -5,44 +5,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.distil.texts import event_for_rules, observation_words, words_of_turn
-from recollect.errors import BadRequest, NotFound
+from recollect.errors import BadRequest
 from recollect.live import LiveRealm
 from recollect.model import Observation, observation_type
 from recollect.operations.context import RequestContext
 from recollect.operations.library.answers import DeletedObservation, ReviewedObservation
 from recollect.operations.library.context import Library, open_library
 from recollect.operations.library.envelope import LibraryAnswer
-from recollect.operations.library.observations import observation_view
-from recollect.operations.library.requests import (
+from recollect.operations.library.observation_requests import (
     ConfirmObservation,
     DeleteObservation,
     EditObservation,
     RetireObservation,
     ReviewRequest,
 )
-from recollect.operations.library.stored_observation import decode_observation, encode_observation
+from recollect.operations.library.observations import FoundObservation, find_observation, observation_view
+from recollect.operations.library.stored_observation import encode_observation
 from recollect.operations.memory.record import embed_at_once
-from recollect.operations.memory.requests import OBSERVATION_ID
 from recollect.operations.memory.views import observation_ref
-from recollect.store.memory import Memory, ObservationRow, ObservationWords
+from recollect.store.memory import Memory, ObservationWords
 from recollect.store.reviews import Review, Verdict
 
 PERSON = "person"  # the author of an observation that a person has edited
 EDITABLE = ("title", "type", "subtitle", "narrative", "facts")
 
 
-class PendingReview(Struct, frozen=True):
-    """An observation that is being reviewed, with its review so far."""
+class PendingReview(FoundObservation, frozen=True):
+    """An observation that is being reviewed."""
 
     library: Library
     memory: Memory  # in a transaction
-    row: ObservationRow
-    review: Review | None
-    is_retired: bool
 
     def decide(self, request: ReviewRequest, verdict: Verdict, content: str | None) -> Review:
         review = Review(self.row.id, self.row.session, verdict, request.reviewer or _user(), self.library.now, content)
@@ -96,22 +91,13 @@ def delete_observation(realm: LiveRealm, request: DeleteObservation, context: Re
 @contextmanager
 def _reviewed(realm: LiveRealm, request: ReviewRequest, context: RequestContext) -> Iterator[PendingReview]:
     """The observation of a request, in a transaction of the memory."""
-    match = OBSERVATION_ID.fullmatch(request.id)
-    if match is None:
-        raise BadRequest(f"{request.id!r} is not an observation: its id begins with obs-", field="id")
-    identity = bytes.fromhex(match[1])
     with (
         open_library(realm, context) as library,
         realm.open_memory(writable=True) as memory,
         memory.transaction(),
     ):
-        row, review = memory.by_ids([identity]).get(identity), memory.reviews_of([identity]).get(identity)
-        is_retired = row is None and review is not None and review.verdict is Verdict.RETIRED
-        if is_retired and review is not None and review.content:
-            row = decode_observation(review.content)
-        if row is None or library.reader.session(row.session) is None:
-            raise NotFound(f"There is no observation {request.id!r}.")
-        yield PendingReview(library, memory, row, review, is_retired)
+        found = find_observation(library.reader, memory, request.id)
+        yield PendingReview(found.row, found.review, found.is_retired, library, memory)
 
 
 def _words(found: PendingReview) -> ObservationWords:

@@ -23,7 +23,7 @@ from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, sear
 from recollect.search.observations import ObservationHit
 from recollect.shown_time import day, marked
 from recollect.snippet import snippet
-from recollect.store.observation_filters import ObservationFilters
+from recollect.store.observation_filters import EVERY_OBSERVATION, ObservationFilters
 
 CHARS_PER_TOKEN = 4
 MAX_TOKENS = 2_000  # of an answer
@@ -43,7 +43,6 @@ Question: {question}
 {excerpts}
 """
 EVERYTHING = Filters(kinds=DEFAULT_KIND_CODES)
-EVERY_OBSERVATION = ObservationFilters()
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones."
 
 

@@ -20,7 +20,7 @@ from recollect.surfaces.transport.error_codes import codes_of_kind
 PRIVATE = 0o077  # umask: only the owner can read what we write
 
 GROUPS = {
-    "Find and read": ("search", "list", "show", "open", "ask", "observations", "trace"),
+    "Find and read": ("search", "list", "show", "open", "ask", "observations", "review", "trace"),
     "See what agents do": ("now", "today", "week", "tail", "stats", "usage", "files"),
     "Keep and share": ("labels", "note", "export", "journey"),
     "Read agents' logs": ("sync", "watch", "distil", "extract"),

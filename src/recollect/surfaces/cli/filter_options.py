@@ -77,10 +77,13 @@ def filter_options(
     help: Mapping[str, str] | None = None,  # noqa: A002
     leave_out: Collection[str] = (),
     takes_query: bool = True,
+    query: str | None = None,
+    query_is_required: bool = False,
 ) -> Callable[[Function], Callable[..., Any]]:
     """Options for the fields of a request, and an argument for its query.
 
     `flags` and `help` replace the spelling and the description of a field; fields in `leave_out` get no option.
+    `query` replaces the name of the query in the help.
     """
     declared = {name: field for name, field in arguments_of(request).items() if name not in leave_out and name != "query"}
     shared = arguments_of(PagedRequest)
@@ -99,8 +102,8 @@ def filter_options(
         for name, field in reversed(declared.items()):
             command = _option(field, (flags or {}).get(name), texts.get(name))(command)
         if takes_query:
-            is_required = arguments_of(request)["query"].is_required
-            command = click.argument("query", nargs=-1, type=TEXT, required=is_required)(command)
+            is_required = query_is_required or arguments_of(request)["query"].is_required
+            command = click.argument("query", nargs=-1, type=TEXT, required=is_required, metavar=query)(command)
         return command
 
     return decorate
