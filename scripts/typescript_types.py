@@ -20,7 +20,7 @@ export type JsonObject = { [name: string]: unknown };
 OBJECT = "JsonObject"
 KNOWN = {  # schema keywords that become types, and those that no type can express; any other keyword is an error
     *("type", "properties", "required", "items", "additionalProperties", "enum", "anyOf", "description", "default"),
-    *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "$ref", "prefixItems"),
+    *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern", "$ref", "prefixItems"),
 }
 PRIMITIVES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 INDENT = "  "

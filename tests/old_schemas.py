@@ -1,6 +1,12 @@
 """SQL that changes a database back to an earlier schema, for tests that open older state folders."""
 
-ARCHIVE_8 = """
+ARCHIVE_9 = """
+DROP TABLE tombstone;
+ALTER TABLE link DROP COLUMN is_fork;
+PRAGMA user_version = 9;
+"""
+ARCHIVE_8 = f"""
+{ARCHIVE_9}
 DROP TABLE session_count;
 DROP TABLE session_usage;
 DROP TABLE file_change;

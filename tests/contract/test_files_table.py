@@ -44,7 +44,7 @@ def test_filters_and_a_path_select_files(person: Person) -> None:
     assert history[0] == "src/deck.py  app"
     assert [("changed" in line, "read" in line) for line in history[1:]] == [(True, False), (False, True)]
     assert shown(person, "deck.py", "agent:codex") == "No session that fits these filters touched the file.\n"
-    assert "did you mean deck.py?" in shown(person, "decks.py", code=2)
+    assert "did you mean deck.py?" in shown(person, "decks.py", code=1)
 
 
 def test_json_is_the_answer_of_the_operation(person: Person) -> None:

@@ -130,7 +130,7 @@ def test_a_file_is_found_by_every_form_of_its_path(library: Library, path: str) 
 @pytest.mark.parametrize(("path", "near"), [("decks.py", ["deck.py"]), ("src/voyage.txt", ["voyage.md"])])
 def test_an_unknown_path_names_the_near_ones(library: Library, path: str, near: list[str]) -> None:
     refusal = library.refusal("file_history", path=path)
-    assert (refusal["code"], refusal["details"]["did_you_mean"]) == ("invalid_filter", near)
+    assert (refusal["code"], refusal["details"]["did_you_mean"]) == ("not_found", near)
     assert near[0] in refusal["message"]
 
 

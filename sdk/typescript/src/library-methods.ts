@@ -19,6 +19,7 @@ import type {
   LibraryObservation,
   LibrarySession,
   ObservationPage,
+  OneObservation,
   QuestionAnswer,
   ReviewedObservation,
   RunningSessions,
@@ -119,7 +120,7 @@ export interface LibraryExportSessionsOptions extends LibraryFilters {
 
 /**
  * Options of `search`.
- * `mode`: How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of session.
+ * `mode`: How to find: text (fast, for search as you type), vector or both. Or only sessions of this kind.
  */
 export interface LibrarySearchOptions extends LibraryFilters {
   /** How many, 1 to 200. Default 50. */
@@ -190,8 +191,9 @@ export interface LibraryNowOptions extends LibraryFilters {
 
 /**
  * Options of `observations`.
+ * `file`: Only observations about this file: `*.go`, `src/auth.ts`.
  * `type`: Only observations of this type: decision, bug-fix, …
- * `state`: Only observations in this state: active (default) or retired. Otherwise the state of the session.
+ * `state`: Only observations in this state: active (default) or retired. Or the session's state.
  */
 export interface LibraryObservationsOptions extends LibraryFilters {
   /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
@@ -200,6 +202,8 @@ export interface LibraryObservationsOptions extends LibraryFilters {
   limit?: number;
   /** `page.next` of the page before, with the same filters. */
   cursor?: string;
+  /** Only observations tagged with this concept. */
+  concept?: Words;
 }
 
 export interface LibraryConfirmObservationOptions {
@@ -324,6 +328,11 @@ export class LibraryMethods {
   /** Observations by filters, newest first; with words, best first. */
   observations(options: LibraryObservationsOptions = {}): Pages<LibraryObservation, ObservationPage> {
     return new Pages(this.transport, "library/observations", "observations", options);
+  }
+
+  /** One observation, also a retired one. */
+  observation(id: string): Promise<LibraryAnswer<OneObservation>> {
+    return callLibrary(this.transport, "library/observation", { id });
   }
 
   /** Confirm an observation. A retired one is found again. */

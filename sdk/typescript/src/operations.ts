@@ -116,6 +116,12 @@ export interface LibraryObservation {
   session: string;
   turn: string;
   evidence: string[];
+  /** The log of its turn, and the lines. */
+  path: string;
+  first_line: number;
+  last_line: number;
+  /** How well it answers the query, 0 to 1; null in a list without words. */
+  score: number | null;
   /** What a person decided last: confirmed, edited or retired. */
   verdict: string | null;
   reviewer: string | null;
@@ -363,6 +369,11 @@ export interface RunningSessions {
 /** Observations. */
 export interface ObservationPage {
   observations: LibraryObservation[];
+}
+
+/** One observation. */
+export interface OneObservation {
+  observation: LibraryObservation;
 }
 
 /** An observation after a person's decision about it. */
@@ -1499,7 +1510,7 @@ export interface LibrarySearchRequest {
   file?: string[];
   /** Only sessions with events of this type; in a search, only such events. */
   type?: string[];
-  /** How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of session. */
+  /** How to find: text (fast, for search as you type), vector or both. Or only sessions of this kind. */
   mode?: string[];
   /** Only sessions in this state: working, waiting, idle, ended, died. */
   state?: string[];
@@ -1815,13 +1826,13 @@ export interface LibraryObservationsRequest {
   model?: string[];
   /** Only sessions that called this tool. */
   tool?: string[];
-  /** Only sessions that read or changed this file: `*.go`, `src/auth.ts`. */
+  /** Only observations about this file: `*.go`, `src/auth.ts`. */
   file?: string[];
   /** Only observations of this type: decision, bug-fix, …. */
   type?: string[];
   /** Only sessions of this kind: chat, tool_calling, web_search, mcp_internal. */
   mode?: string[];
-  /** Only observations in this state: active (default) or retired. Otherwise the state of the session. */
+  /** Only observations in this state: active (default) or retired. Or the session's state. */
   state?: string[];
   /** Only sessions with this label. */
   label?: string[];
@@ -1837,11 +1848,29 @@ export interface LibraryObservationsRequest {
   limit?: number;
   /** `page.next` of the page before, with the same filters. */
   cursor?: string;
+  /** Only observations tagged with this concept. */
+  concept?: string[];
 }
 
 /** The response of `library_observations`. */
 export interface LibraryObservationsAnswer {
   data: ObservationPage;
+  warnings: string[];
+  page?: {
+    next: string | null;
+    total: number | null;
+  };
+}
+
+/** One observation, also a retired one. */
+export interface LibraryObservationRequest {
+  /** An observation: `obs-…`. */
+  id: string;
+}
+
+/** The response of `library_observation`. */
+export interface LibraryObservationAnswer {
+  data: OneObservation;
   warnings: string[];
   page?: {
     next: string | null;
@@ -1933,7 +1962,7 @@ export interface LibraryDeleteObservationAnswer {
 
 /** Answer a question from all sessions, with sources. */
 export interface LibraryAskRequest {
-  /** Words and filters, as in `agent:codex since:7d "exact phrase" retry`. */
+  /** The question, also with filters: `agent:codex why did we retry?`. */
   query?: string;
   /** Only sessions of this agent: claude-code, codex, …. */
   agent?: string[];
@@ -2137,6 +2166,7 @@ export interface Methods {
   "library/activity": [LibraryActivityRequest, LibraryActivityAnswer];
   "library/now": [LibraryNowRequest, LibraryNowAnswer];
   "library/observations": [LibraryObservationsRequest, LibraryObservationsAnswer];
+  "library/observation": [LibraryObservationRequest, LibraryObservationAnswer];
   "library/observation/confirm": [LibraryConfirmObservationRequest, LibraryConfirmObservationAnswer];
   "library/observation/edit": [LibraryEditObservationRequest, LibraryEditObservationAnswer];
   "library/observation/retire": [LibraryRetireObservationRequest, LibraryRetireObservationAnswer];
@@ -2223,6 +2253,7 @@ export const ROUTES: Readonly<Record<Method, string>> = {
   "library/activity": "GET /library/activity",
   "library/now": "GET /library/now",
   "library/observations": "GET /library/observations",
+  "library/observation": "GET /library/observations/{id}",
   "library/observation/confirm": "POST /library/observations/{id}/confirm",
   "library/observation/edit": "PATCH /library/observations/{id}",
   "library/observation/retire": "POST /library/observations/{id}/retire",

@@ -21,6 +21,7 @@ from recollect.client.library_results import (
     HealthReport,
     LabelList,
     ObservationPage,
+    OneObservation,
     QuestionAnswer,
     ReviewedObservation,
     RunningSessions,
@@ -160,8 +161,7 @@ class LibraryMethods:
         `limit`: How many, 1 to 200. Default 50.
         `why`: Add the parts of its score to each match.
         `matches`: Matches per session, 1 to 50. Default 5.
-        `mode`: How to find: text (fast, for search as you type), vector or both. Or a filter: only this kind of
-        session.
+        `mode`: How to find: text (fast, for search as you type), vector or both. Or only sessions of this kind.
         """
         return self._pages(
             SearchPage,
@@ -273,20 +273,30 @@ class LibraryMethods:
         *,
         limit: int | None = None,
         cursor: str | None = None,
+        concept: Words | None = None,
         **filters: Unpack[LibraryFilters],
     ) -> Pages[LibraryObservation, ObservationPage]:
         """Observations by filters, newest first; with words, best first.
 
         `limit`: How many, 1 to 200. Default 50.
+        `concept`: Only observations tagged with this concept.
+        `file`: Only observations about this file: `*.go`, `src/auth.ts`.
         `type`: Only observations of this type: decision, bug-fix, …
-        `state`: Only observations in this state: active (default) or retired. Otherwise the state of the session.
+        `state`: Only observations in this state: active (default) or retired. Or the session's state.
         """
         return self._pages(
             ObservationPage,
             "observations",
             "library/observations",
-            {"query": query, "limit": limit, "cursor": cursor, **filters},
+            {"query": query, "limit": limit, "cursor": cursor, "concept": concept, **filters},
         )
+
+    def observation(self, id: str) -> OneObservation:
+        """One observation, also a retired one.
+
+        `id`: An observation: `obs-…`.
+        """
+        return self._transport.call_library(OneObservation, "library/observation", {"id": id})
 
     def confirm_observation(self, id: str, *, reviewer: str | None = None) -> ReviewedObservation:
         """Confirm an observation. A retired one is found again.

@@ -38,6 +38,7 @@ ROUTES = {
     "library/activity": "GET /library/activity",
     "library/now": "GET /library/now",
     "library/observations": "GET /library/observations",
+    "library/observation": "GET /library/observations/{id}",
     "library/observation/confirm": "POST /library/observations/{id}/confirm",
     "library/observation/edit": "PATCH /library/observations/{id}",
     "library/observation/retire": "POST /library/observations/{id}/retire",

@@ -129,6 +129,12 @@ class ObservationPage(LibraryPage, frozen=True, kw_only=True):
     observations: list[LibraryObservation]
 
 
+class OneObservation(LibraryAnswer, frozen=True, kw_only=True):
+    """One observation."""
+
+    observation: LibraryObservation
+
+
 class QuestionAnswer(LibraryAnswer, frozen=True, kw_only=True):
     """The answer to a question, with its sources."""
 

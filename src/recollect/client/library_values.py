@@ -140,6 +140,12 @@ class LibraryObservation(Struct, frozen=True, kw_only=True):
     session: str
     turn: str
     evidence: list[str]
+    path: str
+    """The log of its turn, and the lines."""
+    first_line: int
+    last_line: int
+    score: float | None = None
+    """How well it answers the query, 0 to 1; null in a list without words."""
     verdict: str | None = None
     """What a person decided last: confirmed, edited or retired."""
     reviewer: str | None = None

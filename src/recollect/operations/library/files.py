@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from recollect.errors import BadFilter
+from recollect.errors import NotFound
 from recollect.filters.resolve import closed_values, near_names, no_such
 from recollect.ingest.file_changes import in_checkout
 from recollect.live import LiveRealm
@@ -78,7 +78,7 @@ def _page(name: str, library: Library, request: ListFiles, filters: FileFilter, 
 def find_file(reader: Reader, text: str) -> Places:
     """The stored paths that a person's path means: a path of this machine, a path in a project, or the end of one.
 
-    Raises `BadFilter` with near names if there is none.
+    Raises `NotFound` with near names if there is none.
     """
     path = text.strip().replace("\\", "/").removeprefix("./")
     found: Places = tuple((stored, None) for stored in reader.paths_ending_with(path))
@@ -87,7 +87,7 @@ def find_file(reader: Reader, text: str) -> Places:
     if found:
         return found
     near = near_names(path.rstrip("/").rpartition("/")[2], reader.file_names())
-    raise BadFilter(no_such("file", text, near), field="path", value=text, did_you_mean=near)
+    raise NotFound(no_such("file", text, near), field="path", value=text, did_you_mean=near)
 
 
 def _several(text: str, files: list[tuple[str, str | None]]) -> str:

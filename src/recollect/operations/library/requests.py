@@ -43,7 +43,9 @@ def _sort(value: Any, field: str) -> str:
 
 
 def filter_meta(description: str) -> Meta:
-    return Meta(description=description, extra={"parse": _values}, extra_json_schema={"items": {"type": "string"}})
+    return Meta(
+        description=description, extra={"parse": _values}, extra_json_schema={"items": {"type": "string", "pattern": r"\S"}}
+    )
 
 
 def _alias(name: str) -> Meta:

@@ -45,7 +45,7 @@ def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
             if route.http:
                 method, path = route.http.split(" ")
                 paths.setdefault(path, {})[method] = _handler(dispatcher, operation, route)
-    paths = {path: paths[path] for path in sorted(paths, key=lambda path: path.endswith("}"))}
+    paths = {path: paths[path] for path in sorted(paths, key=_precedence)}
     tools = {
         f"{VERSION}/tools/{tool.name}": _tool(dispatcher, tool) for tool in toolset_of(tuple(FAMILIES)).operations.values()
     }
@@ -53,6 +53,11 @@ def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
         *(_route(prefix + path, methods) for prefix in ("", VERSION) for path, methods in paths.items()),
         *(_route(path, {"POST": tool}) for path, tool in tools.items()),
     ]
+
+
+def _precedence(path: str) -> tuple[bool, int]:
+    """Paths that end with a name come before those that end with any text, and longer ones before their beginnings."""
+    return path.endswith("}"), -path.count("/")
 
 
 def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
