@@ -7,5 +7,5 @@ The path of the data: `sources` read agents' logs into records, and `assemble` f
 
 import sys
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 SELF_COMMAND = (sys.executable, "-P", "-m", "recollect")  # this program as a command; -P: no modules of the working folder

@@ -7,14 +7,17 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from recollect.display import one_line
 from recollect.label import plural
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.realms.forget import finish_forgetting
 from recollect.surfaces.cli.output import deliver, library_answer
 from recollect.surfaces.cli.realm_options import TEXT, chosen_realm, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import ago, console, plain, say, size, tilde
+from recollect.surfaces.cli.short_forms import Shorten, short_forms
 from recollect.surfaces.cli.step_progress import StepProgress
 
+TITLE, PROJECT = 1, 2  # columns of the plan
 LISTED = 20  # sessions and logs that are listed before the rest is counted
 
 
@@ -60,7 +63,8 @@ def command(
     opened = realm_to_read(**realm)
     if not as_json:
         plan = library_answer(opened, "forget", {**arguments, "dry_run": True})["data"]
-        _draw_plan(plan)
+        with short_forms(opened) as shorten:
+            _draw_plan(plan, shorten)
         if dry_run or not plan["sessions"]:
             return
         if not yes:
@@ -80,29 +84,37 @@ def _these(plan: dict[str, Any]) -> str:
     return "this session" if count == 1 else f"these {count:,} sessions"
 
 
-def _draw_plan(plan: dict[str, Any]) -> None:
+def _draw_plan(plan: dict[str, Any], shorten: Shorten) -> None:
     out = console()
     if not plan["sessions"]:
         out.print("No session fits.")
         return
-    table = Table.grid(padding=(0, 2))
-    for number, name in enumerate(("id", "title", "project", "agent", "events", "ended")):
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if number == 1 else None)
-    for session in plan["sessions"][:LISTED]:
-        table.add_row(
-            Text(session["uuid"][:8], "blue"),
-            Text(f"{'  ' * session['is_sub_agent']}{plain(session['title'])}"),
-            Text(plain(session["project"] or ""), "dim"),
-            Text(session["agent"], "dim"),
-            Text(plural(session["events"], "event"), "dim"),
-            Text(ago(session["updated_at"]), "dim"),
-        )
+    table = Table.grid(padding=(0, 2), expand=out.is_terminal)
+    rows = [_plan_row(session, shorten) for session in plan["sessions"][:LISTED]]
+    for number, cells in enumerate(zip(*rows, strict=True)):
+        width = max(cell.cell_len for cell in cells)
+        is_text = number in (TITLE, PROJECT)  # only these are cut
+        ratio = 3 if number == TITLE else 1
+        table.add_column(no_wrap=True, **({"ratio": ratio, "max_width": width} if is_text else {"min_width": width}))
+    for row in rows:
+        table.add_row(*row)
     out.print(table)
     more = len(plan["sessions"]) - LISTED
     if more > 0:
         out.print(f"… and {plural(more, 'more session')}")
     out.print(f"\nThis would go: {_counted(plan['counts'])}.")
     _draw_logs(plan["logs"], "would still have")
+
+
+def _plan_row(session: dict[str, Any], shorten: Shorten) -> list[Text]:
+    return [
+        Text(shorten(session["id"]), "blue"),
+        Text(f"{'  ' * session['is_sub_agent']}{plain(one_line(session['title']))}"),
+        Text(plain(session["project"] or ""), "dim"),
+        Text(session["agent"], "dim"),
+        Text(plural(session["events"], "event"), "dim"),
+        Text(ago(session["updated_at"]), "dim"),
+    ]
 
 
 def _draw_receipt(receipt: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ def confirm(ids: tuple[str, ...], reviewer: str | None, as_json: bool, **realm: 
 @_ids
 @_review_options
 def retire(ids: tuple[str, ...], reviewer: str | None, as_json: bool, **realm: Any) -> None:
-    """Retire observations: they are no longer found, but kept.
+    """Hide observations from searches, but keep them.
 
     \b
     recollect review retire obs-4f0c…
