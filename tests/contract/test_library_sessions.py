@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from recollect.operations.library.views import outcome_of
 from tests.conftest import Person
 from tests.contract.library_archive import (
     ANCHOR,
@@ -294,3 +295,18 @@ def test_a_facet_does_not_count_its_own_filter(library: Library) -> None:
     facets = library.data("sessions", facets=["agent", "project"], agent=["codex"])["facets"]
     assert {value["value"] for value in facets["agent"]} == {"claude-code", "codex"}, "the other agents can be chosen, too"
     assert {value["value"]: value["count"] for value in facets["project"]} == {"app": 1, "yard": 1, "reef": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("The deck has a rail now.\n\nMore.", "The deck has a rail now."),
+        ("**Done.**\n\nThe deck has a rail.", "Done. The deck has a rail."),
+        ("# Summary of the changes:\n\n- The deck has a rail\n- Other", "Summary of the changes: The deck has a rail"),
+        ("| a | b |\n|---|---|\nBoth columns are the same.", "Both columns are the same."),
+        ("Yes", "Yes"),
+        ("\n", None),
+    ],
+)
+def test_an_outcome_says_something(answer: str, outcome: str | None) -> None:
+    assert outcome_of(answer) == outcome

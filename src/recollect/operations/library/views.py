@@ -20,6 +20,7 @@ from recollect.store.sqlite.library_events import CallEnd
 from recollect.store.sqlite.library_files import FileRow
 
 OUTCOME = 240  # characters of the last answer: its first sentences
+TELLING = 24  # characters that say something; "Done." does not
 PROMPT = 2_000  # characters of a turn's prompt
 
 
@@ -99,9 +100,15 @@ def session_views(reader: Reader, sessions: Sequence[SessionRow], parts: Session
 
 
 def outcome_of(body: str | bytes) -> str | None:
-    """The first line of an answer that says something, in one line."""
+    """The first words of an answer that say something, in one line: "Done." and "I changed:" go on with the next line."""
     lines = (line.strip().lstrip("#>*- ").replace("**", "").replace("`", "") for line in decode_body(body).splitlines())
-    return label(next((line for line in lines if line and not line.startswith(("```", "|", "---"))), ""), OUTCOME) or None
+    said = ""
+    for line in lines:
+        if line and not line.startswith(("|", "---")):
+            said = f"{said} {line}".lstrip()
+        if len(said) >= TELLING and not said.endswith(":"):
+            break
+    return label(said, OUTCOME) or None
 
 
 def seconds(milliseconds: int) -> float:
