@@ -3,6 +3,7 @@
 from typing import Self
 
 from recollect.ingest import SyncReport
+from recollect.label import plural
 
 
 class SyncBar:
@@ -17,12 +18,12 @@ class SyncBar:
             TextColumn("Reading"),
             BarColumn(),
             DownloadColumn(),
-            TextColumn("{task.fields[files]:,} files, {task.fields[events]:,} events, {task.fields[rate]:,.0f} events/s"),
+            TextColumn("{task.fields[counts]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task("sync", total=None, files=0, events=0, rate=0.0)
+        self._task = self._progress.add_task("sync", total=None, counts="")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -37,7 +38,11 @@ class SyncBar:
             self._task,
             total=report.bytes_total,
             completed=report.bytes,
-            files=report.files_read,
-            events=report.events,
-            rate=report.events / elapsed,
+            counts=", ".join(
+                [
+                    plural(report.files_read, "file"),
+                    plural(report.events, "event"),
+                    f"{report.events / elapsed:,.0f} events/s",
+                ]
+            ),
         )
