@@ -27,6 +27,7 @@ from recollect.store.sqlite.session_filter import EVERY, Names, SessionFilter
 
 NEAR = 5  # names that an error suggests
 SIMILARITY = 0.6
+NOUNS = {"in": "session"}  # what the values of a key are, if it is not what the key says
 MODEL_BOUNDARY = "/:-_. "
 PATTERN = "*?["
 DATES: dict[str, Callable[..., int]] = {"since": since_of, "until": until_of}
@@ -122,10 +123,10 @@ class _Resolution:
         else:
             values = self._values(term)
             if values is None and term.is_negated:
-                self.notes.append(f"{term.written} leaves out nothing: there is no such {term.key}.")
+                self.notes.append(f"{term.written} leaves out nothing: there is no such {NOUNS.get(term.key, term.key)}.")
             elif values is None:
                 self.ordinary.append(term)
-                self.notes.append(f"{term.written} is searched as text: there is no such {term.key}.")
+                self.notes.append(f"{term.written} is searched as text: there is no such {NOUNS.get(term.key, term.key)}.")
             else:
                 (self.left_out if term.is_negated else self.kept).setdefault(term.key, []).extend(values)
 
