@@ -22,8 +22,7 @@ from recollect.observe.file_access import (
     role_of,
     tool_accesses,
 )
-from recollect.observe.line_counts import changed_lines, line_count
-from recollect.observe.patches import count_signs
+from recollect.observe.line_counts import changed_lines, line_count, patched_lines
 from recollect.observe.paths import project_path
 from recollect.observe.shell_calls import script_accesses
 from recollect.observe.shell_files import TOUCHED
@@ -180,7 +179,7 @@ def _judged(change: FileChange, response: str | None, access: FileAccess | None 
 def lines_of(access: FileAccess, response: str | None) -> tuple[int | None, int | None]:
     """(added, removed) lines of one access, None for what the call does not tell."""
     if access.patch is not None:
-        return count_signs(access.patch) if access.patch or access.action != CREATED else (None, None)
+        return patched_lines(access.patch) if access.patch or access.action != CREATED else (None, None)
     if access.replacements:
         return _replaced_lines(access, response)
     if access.action == DELETED:

@@ -32,17 +32,6 @@ class FilePatch(Struct, frozen=True):
     lines: tuple[str, ...] = ()
     moved_to: str = ""
 
-    def counts(self) -> tuple[int | None, int | None]:
-        """(added, removed) lines. A deletion without its lines does not tell them, a rename without hunks has none."""
-        if self.operation == "deleted" and not self.lines:
-            return None, None
-        return count_signs(self.lines)
-
-
-def count_signs(lines: tuple[str, ...]) -> tuple[int, int]:
-    """(added, removed) lines of hunks."""
-    return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
-
 
 def holds_patch(text: str) -> bool:
     """Whether a text contains a patch whose files have headers."""
