@@ -3,6 +3,8 @@
 import json
 import sqlite3
 from collections import Counter, defaultdict
+from contextlib import closing
+from pathlib import Path
 
 FAILED, DUPLICATE = 1, 8  # flags of an event
 QUARTER_MS = 900_000
@@ -31,3 +33,14 @@ def assert_tallies(db: sqlite3.Connection) -> None:
     assert {key for (key,) in db.execute("SELECT event FROM file_change")} <= keys
     listed = {path for (path,) in db.execute("SELECT path FROM file_change")}
     assert {key for (key,) in db.execute("SELECT key FROM file_path")} == listed
+
+
+def recorded_files(archive: Path) -> list[tuple[str, str, int | None, int | None]]:
+    """(path, operation, lines added, lines removed) of all files, in the order of the calls. Deletions come first."""
+    with closing(sqlite3.connect(archive)) as db:
+        return db.execute("""
+            SELECT file_path.path, operation, added, removed
+              FROM file_change
+              JOIN file_path ON file_path.key = file_change.path
+              JOIN event ON event.key = file_change.event
+             ORDER BY event.session, event.seq, operation DESC, file_path.path""").fetchall()

@@ -1,4 +1,4 @@
-"""What a tool call did to files: the lines of patches."""
+"""What a tool call did to files: the lines of patches, and renames in what Codex reports of a patch."""
 
 from typing import Any
 
@@ -21,6 +21,11 @@ AGAIN = """*** Begin Patch
 -old()
 +new()
 *** End Patch"""
+TWO_RENAMES = {
+    f"{FOLDER}/src/tide.go": "@@ -1,2 +1,2 @@\n-old\n+new\n same\n",
+    f"{FOLDER}/src/wave.go": "",
+    f"{FOLDER}/src/moon.go": "@@ -4 +4,2 @@\n-a\n+b\n+c\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -48,4 +53,16 @@ def test_a_new_file_and_a_removed_one_count_all_their_lines() -> None:
     assert file_changes("apply_patch", {"input": patch}, FOLDER) == [
         FileChange("a.txt", "created", 3, 0),
         FileChange("b.txt", "deleted", None, None),
+    ]
+
+
+def test_every_rename_of_a_reported_patch_deletes_one_file_and_creates_another() -> None:
+    moves = {f"{FOLDER}/src/tide.go": f"{FOLDER}/src/ebb.go", f"{FOLDER}/src/wave.go": f"{FOLDER}/src/surge.go"}
+    response = "Success. Updated the following files:\nM src/ebb.go\nM src/surge.go\nM src/moon.go\n"
+    assert file_changes("apply_patch", {"changes": TWO_RENAMES, "moves": moves}, FOLDER, response) == [
+        FileChange("src/tide.go", "deleted", None, None),
+        FileChange("src/ebb.go", "created", 1, 1),
+        FileChange("src/wave.go", "deleted", None, None),
+        FileChange("src/surge.go", "created", None, None),
+        FileChange("src/moon.go", "changed", 2, 1),
     ]

@@ -216,7 +216,9 @@ def _edits(role: str, arguments: Mapping[str, Any]) -> Iterator[FileAccess]:
         yield from patch_accesses(read_patch(patches[0]), path)
         return
     if isinstance(changes := arguments.get("changes"), dict):
-        yield from (_changed_as_shown(name, text) for name, text in changes.items() if isinstance(name, str))
+        moves = arguments.get("moves")
+        for name, text in changes.items():
+            yield from _changed_as_shown(name, text, moves.get(name) if isinstance(moves, dict) else None)
         return
     if isinstance(tagged := arguments.get("args"), str) and "<file>" in tagged:
         for block in TAGGED_FILE.findall(tagged):
@@ -239,12 +241,17 @@ def _edits(role: str, arguments: Mapping[str, Any]) -> Iterator[FileAccess]:
         yield _one_edit(role, arguments, path)
 
 
-def _changed_as_shown(path: str, text: Any) -> FileAccess:
+def _changed_as_shown(path: str, text: Any, moved: Any) -> Iterator[FileAccess]:
     """A file in Codex's report of a patch: its diff, or the content of a file that it created or deleted."""
     text = text if isinstance(text, str) else ""
-    if text.startswith("@@ "):
-        return FileAccess(path=path, action=CHANGED, patch=hunk_lines(text) or ())
-    return FileAccess(path=path, action=CREATED, content=text)
+    hunks = hunk_lines(text) or () if text.startswith("@@ ") else None
+    if isinstance(moved, str) and moved:
+        yield FileAccess(path=path, action=DELETED)
+        yield FileAccess(path=moved, action=CREATED, patch=hunks or ())
+    elif hunks is not None:
+        yield FileAccess(path=path, action=CHANGED, patch=hunks)
+    else:
+        yield FileAccess(path=path, action=CREATED, content=text)
 
 
 def patch_accesses(patches: list[FilePatch], path: str = "", base: str = "") -> Iterator[FileAccess]:

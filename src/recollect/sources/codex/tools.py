@@ -128,7 +128,9 @@ def patch_apply_end(part: event_shapes.PatchApplyEnd, line: Line, state: CodexSt
         return _ended("apply_patch", part.call_id, {}, outcome, line, state)
     changes: dict[str, dict[str, Any]] = decode_shape(CHANGES, part.changes) or {}
     diffs = {path: change.get("unified_diff") or change.get("content") or "" for path, change in changes.items()}
-    return _ended("apply_patch", part.call_id, {"changes": diffs}, outcome, line, state)
+    moves = {path: change["move_path"] for path, change in changes.items() if change.get("move_path")}
+    arguments = {"changes": diffs, "moves": moves} if moves else {"changes": diffs}
+    return _ended("apply_patch", part.call_id, arguments, outcome, line, state)
 
 
 def mcp_tool_call_end(part: event_shapes.McpToolCallEnd, line: Line, state: CodexState) -> list[Entry]:
