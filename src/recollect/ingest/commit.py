@@ -4,7 +4,7 @@ from recollect.assemble import Folded, State, current_metadata, fold, merge_meta
 from recollect.ingest.admit import Admission
 from recollect.ingest.dedupe import Deduplicator, SessionRecords, States
 from recollect.ingest.discover import Log
-from recollect.ingest.file_changes import FileRecorder
+from recollect.ingest.file_changes import TOOL_KINDS, FileRecorder
 from recollect.ingest.forgotten import ForgottenRecords
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import SyncReport
@@ -14,7 +14,6 @@ from recollect.model import (
     LIVE_SOURCE,
     Entry,
     Event,
-    Kind,
     Problem,
     Record,
     Session,
@@ -29,8 +28,6 @@ from recollect.sources.formats.injected import separate_context
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.duplicates import is_duplicate
 from recollect.title import MAX_TITLE
-
-TOOL_KINDS = {Kind.TOOL_CALL, Kind.TOOL_RESPONSE}
 
 
 class SessionUpdater:

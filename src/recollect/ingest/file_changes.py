@@ -2,18 +2,23 @@
 
 Paths are relative to the checkout that contains the session's folder, so that sessions in different folders of a
 repository name a file alike.
+
+A call without a response was refused, broken off, or still waits. It counts only in a session whose log has no responses of
+such tools: some logs leave them out.
 """
 
 from functools import lru_cache
 from itertools import count
 
 from recollect.model import Event, FileChange, Kind
+from recollect.observe.file_access import role_of
 from recollect.observe.file_changes import confirmed, file_changes
 from recollect.observe.paths import join_path, project_path
 from recollect.project import checkout_folder
 from recollect.store import Writer
 from recollect.store.sqlite.file_changes import CallChanges, StoredCall, StoredResponse
 
+TOOL_KINDS = (Kind.TOOL_CALL, Kind.TOOL_RESPONSE)
 SESSIONS = 50  # of an earlier version whose files are recorded in one transaction: a second of work at most
 
 
@@ -24,12 +29,16 @@ class FileRecorder:
         self._archive = archive
         self._session = session
         self._folder = folder
+        self._answered: set[str] = set()  # the kinds of tools to which the session has responses
 
     def add(self, first: int, events: list[Event]) -> None:
         """Record the files of new events at the end of the session, whose keys begin with `first`.
 
         Responses may answer stored calls.
         """
+        if self._answers_first(first, events):
+            self.add_all()
+            return
         responses = {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and not event.duplicate}
         operations: dict[str, str] = {}
         changes: list[CallChanges] = []
@@ -44,8 +53,26 @@ class FileRecorder:
             if stored is not None:
                 self._answer(stored, _response(late))
 
+    def _answers_first(self, first: int, events: list[Event]) -> bool:
+        """Whether new events have the first responses to a kind of tools, so that earlier calls without one do not count."""
+        is_continued = any(event.kind in TOOL_KINDS for event in events) and events[0].seq > 0
+        earlier = self._answered_kinds(before=first) if is_continued else set()
+        new = {
+            kind_of_tool(event.tool) for event in events if event.kind is Kind.TOOL_RESPONSE and event.answers is not None
+        }
+        self._answered = earlier | new
+        return is_continued and not new <= earlier
+
+    def _answered_kinds(self, before: int | None = None) -> set[str]:
+        """The kinds of tools to which the session has responses, among events with keys before this one."""
+        tools: dict[str, list[str]] = {}
+        for tool in self._archive.response_tools(self._session):
+            tools.setdefault(kind_of_tool(tool), []).append(tool)
+        return {kind for kind, names in tools.items() if self._archive.has_response(self._session, names, before)}
+
     def add_all(self) -> None:
         """Record the files of all stored calls again."""
+        self._answered = self._answered_kinds()
         operations: dict[str, str] = {}
         responses = self._archive.response_keys(self._session)
         changes: list[CallChanges] = []
@@ -59,6 +86,9 @@ class FileRecorder:
         before = self._archive.changes_of_call(call.key)
         if call.arguments is not None:
             changes = self._changes(call, response)
+        elif not before:
+            self.add_all()
+            return
         else:
             changes = confirmed(call.tool, before, response.text, failed=response.failed)
         differing = {change.path for change in before ^ {*changes}}
@@ -80,6 +110,8 @@ class FileRecorder:
         has_all: bool = False,
     ) -> list[FileChange]:
         """The files of a call. `operations` has the last operation on each file by earlier calls; all, or only new ones."""
+        if response is None and kind_of_tool(call.tool) in self._answered:
+            return []
         earlier = {} if operations is None else operations
 
         def exists(path: str) -> bool:
@@ -104,6 +136,12 @@ class FileRecorder:
 
 def _response(event: Event) -> StoredResponse:
     return StoredResponse(event.text, event.failed or bool(event.exit_code))
+
+
+def kind_of_tool(tool: str | None) -> str:
+    """The kind of a tool: it reads files, edits them, or does anything else, such as to run commands."""
+    role = role_of(tool)
+    return "edit" if role not in {"", "read"} else role
 
 
 def in_checkout(path: str, folder: str | None) -> str:

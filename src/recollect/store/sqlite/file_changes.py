@@ -153,6 +153,29 @@ class FileChanges(SqliteDatabase):
         )
         return map(_call, rows)
 
+    def response_tools(self, session: int) -> list[str]:
+        """The tools of a session's responses."""
+        rows = self.db.execute(
+            """
+            SELECT DISTINCT word.text
+              FROM session_count JOIN word ON word.key = session_count.tool
+             WHERE session_count.session = ? AND session_count.kind = ?""",
+            (session, RESPONSE),
+        )
+        return [tool for (tool,) in rows]
+
+    def has_response(self, session: int, tools: Iterable[str], before: int | None = None) -> bool:
+        """Whether a session has a response to a call of one of these tools, before a key. Reads from the session's end."""
+        row = self.db.execute(
+            """
+            SELECT 1 FROM event
+             WHERE session = ? AND kind = ? AND answers IS NOT NULL AND key < coalesce(?, key + 1)
+               AND tool IN (SELECT key FROM word WHERE text IN (SELECT value FROM json_each(?)))
+             ORDER BY turn DESC, seq DESC LIMIT 1""",
+            (session, RESPONSE, before, msgspec.json.encode([*tools]).decode()),
+        ).fetchone()
+        return row is not None
+
     def response_keys(self, session: int) -> dict[int, int]:
         """The keys of all responses in a session, by the position of their call."""
         return dict(
