@@ -14,7 +14,8 @@ from recollect.operations import FAMILIES, Operation
 from recollect.operations.library.requests import FilteredRequest
 from recollect.operations.schema import Argument, arguments_of
 
-NAMES = {  # of methods whose name differs from that of the operation
+NAMES = {
+    "continue": "continue_session",  # of methods whose name differs from that of the operation
     "put_label": "label",
     "remove_label": "unlabel",
     "write_note": "note",
@@ -23,7 +24,6 @@ NAMES = {  # of methods whose name differs from that of the operation
 }
 POSITIONAL = {"ask": ("question",), "forget": ("ids",)}  # optional arguments that may be given by position
 LEFT_OUT = {"ask": ("query",)}  # arguments that say the same as another one
-BY_HAND = ("library_continue",)  # operations whose methods are written by hand, because they give a live session
 LIBRARY = FAMILIES["library"].operations
 
 
@@ -52,7 +52,7 @@ class Method(Struct, frozen=True):
 
 def methods() -> list[Method]:
     """All generated methods, in the table's order."""
-    return [_method(operation) for operation in LIBRARY if operation.name not in BY_HAND]
+    return [_method(operation) for operation in LIBRARY]
 
 
 def filters() -> list[Argument]:

@@ -22,6 +22,7 @@ CASES: list[tuple[str, Arguments]] = [
     ("session", {"id": "{anchor}"}),
     ("session", {"id": "last"}),
     ("resume", {"id": "{anchor}"}),
+    ("continue", {"id": "{anchor}", "runner": "recall", "way": "brief", "preview": True}),
     ("events", {"id": "{anchor}", "from": 1, "limit": 2}),
     ("events", {"id": "{anchor}", "type": ["tool_call", "tool_response"]}),
     ("search", {"query": f"{SHARED_WORD} agent:codex", "mode": ["text"], "why": True, "matches": 1}),

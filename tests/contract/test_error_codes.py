@@ -12,6 +12,7 @@ from recollect import errors
 from recollect.client.errors import BY_CODE
 from recollect.errors import ErrorKind, RecollectError
 from recollect.operations.history import envelope
+from recollect.operations.library import envelope as _library_envelope
 from recollect.operations.sessions import envelope as _sessions_envelope
 from recollect.operations.trace import envelope as _trace_envelope
 
@@ -55,11 +56,12 @@ def test_every_error_is_raised_somewhere() -> None:
 
 
 def test_the_client_has_exactly_the_codes_of_the_server() -> None:
-    assert {*BY_CODE} == {*_sessions_envelope.CODES.values()} | ELSEWHERE
+    library = {*_library_envelope.CODES.values(), _library_envelope.INTERNAL}
+    assert {*BY_CODE} == {*_sessions_envelope.CODES.values()} | library | ELSEWHERE
 
 
 def test_every_error_in_the_texts_of_a_family_exists() -> None:
-    for family in (envelope, _sessions_envelope, _trace_envelope):
+    for family in (envelope, _library_envelope, _sessions_envelope, _trace_envelope):
         assert {*family.CODES} <= {kind for _, kind in kinds_of(RecollectError)}
 
 

@@ -28,7 +28,7 @@ READS: list[tuple[str, dict[str, Any]]] = [
     ("health", {}),
     ("labels", {}),
     ("put_label", {"id": "last", "name": "sea"}),
-    ("write_note", {"id": "last", "text": "wet"}),
+    ("write_note", {"id": "last", "note": "wet"}),
     ("remove_label", {"id": "last", "name": "sea"}),
 ]
 

@@ -43,7 +43,7 @@ def library(person: Person) -> Library:
 
 def run(person: Person, *arguments: str) -> Result:
     """Run a command in this process, its output in a pipe."""
-    return CliRunner().invoke(recollect, arguments, env=person.env)
+    return CliRunner().invoke(recollect, arguments, env={**person.env, "COLUMNS": "200"})
 
 
 def shown(person: Person, *arguments: str) -> str:
@@ -176,15 +176,28 @@ def test_a_refused_filter_is_an_error_object(person: Person) -> None:
     assert (error["code"], error["details"]["did_you_mean"][0]) == ("invalid_filter", "claude-code")
 
 
-def test_search_prints_the_tools_envelope_until_it_gets_a_filter(person: Person, library: Library) -> None:
-    assert in_json(person, "search", SHARED_WORD)["schema_version"] == "moraine.mcp.search_sessions.v1"
-    assert in_json(person, "search", SHARED_WORD, "agent:codex")["data"]["result_count"] == 3
-    for options, arguments in (
-        (("--agent", "codex"), {"agent": ["codex"]}),
-        (("--type", "-user_input"), {"type": ["-user_input"]}),
-    ):
-        answer = in_json(person, "search", SHARED_WORD, *options)
-        assert answer["data"]["hits"] == library.data("search", query=SHARED_WORD, **arguments)["hits"]
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ([], {}),
+        (["--agent", "codex"], {"agent": ["codex"]}),
+        (["--agent", "-codex", "--project", "app"], {"agent": ["-codex"], "project": ["app"]}),
+        (["--type", "-user_input"], {"type": ["-user_input"]}),
+        (["--type", "user_input", "--since", "2026-02-02"], {"type": ["user_input"], "since": ["2026-02-02"]}),
+        (["--failed"], {"failed": True}),
+        (["--mode", "text", "--tool", "Bash"], {"mode": ["text"], "tool": ["Bash"]}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_search_prints_the_tools_envelope(
+    options: list[str], arguments: dict[str, Any], person: Person, library: Library
+) -> None:
+    words = f"{SHARED_WORD} rail deck voyage tide"
+    answer = in_json(person, "search", words, "-n", "50", *options)
+    assert answer["schema_version"] == "moraine.mcp.search_sessions.v1"
+    found = library.data("search", query=words, limit=200, matches=50, **arguments)["hits"]
+    events = {match["event"] for hit in found for match in hit["matches"]}
+    assert set() != {hit["id"] for hit in answer["data"]["results"]} <= events
 
 
 # ---- search
@@ -211,7 +224,9 @@ def test_search_looks_into_one_session_or_turn(person: Person, library: Library)
     assert names_in(shown(person, "search", SHARED_WORD, "--within", cutter)) == {CUTTER}
     assert "And back again" in shown(person, "search", "back", "--within", f"{cutter}:2")
     assert shown(person, "search", "wind", "--within", f"{cutter}:2") == "Nothing found for 'wind'.\n"
-    assert "without filters" in refusal(person, "search", "back", "--within", f"{cutter}:2", "--agent", "codex")
+    assert "And back again" in shown(person, "search", "back", "--within", f"{cutter}:2", "--agent", "claude-code")
+    assert "Nothing found" in shown(person, "search", "back", "--within", f"{cutter}:2", "--agent", "-claude-code")
+    assert "a session or a turn" in refusal(person, "search", "back", "--within", f"{cutter}:2.1")
     assert "Not an ID: 'nowhere'" in refusal(person, "search", "back", "--within", "nowhere")
 
 

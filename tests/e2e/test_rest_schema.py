@@ -143,7 +143,7 @@ def test_every_path_of_the_document_answers_with_and_without_v1(server: HttpServ
         for prefix in ("", "/v1") if not path.startswith(("/v1", "/health", "/login")) else ("",):
             for method in methods:
                 _, answer = server.ask(method.upper(), prefix + GROUP.sub(NOBODY, path), {} if method != "get" else None)
-                error = answer or {}
+                error: dict[str, Any] = answer or {}
                 code = error.get("error", error).get("code")
                 assert code not in ("NOT_FOUND", "METHOD_NOT_ALLOWED"), (method, prefix + path)
 

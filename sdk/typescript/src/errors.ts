@@ -111,6 +111,7 @@ const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
   ["runner_unavailable", ProviderError],
   ["model_unavailable", ProviderError],
   ["not_stored", SessionPersistenceDisabled],
+  ["invalid_settings", InternalError],
   ["internal_error", InternalError],
 ]);
 

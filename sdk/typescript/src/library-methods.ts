@@ -4,6 +4,7 @@
 
 import type {
   ActivityPage,
+  Continuation,
   DeletedObservation,
   EventNote,
   EventPage,
@@ -83,6 +84,21 @@ export interface LibrarySessionsOptions extends LibraryFilters {
   sort?: "updated" | "started" | "duration" | "tokens" | "events" | "cost" | "-updated" | "-started" | "-duration" | "-tokens" | "-events" | "-cost";
   /** Also count sessions by some of agent, project, branch, mode, model, tool, type, state, label. */
   facets?: "agent" | "project" | "branch" | "mode" | "model" | "tool" | "type" | "state" | "label" | readonly ("agent" | "project" | "branch" | "mode" | "model" | "tool" | "type" | "state" | "label")[];
+}
+
+export interface LibraryContinueSessionOptions {
+  /** What to do next. Default: go on where it stopped. */
+  prompt?: string;
+  /** A runner of the config, an agent installed on this machine (codex, gemini, …), command or acp. */
+  runner?: string;
+  /** The program and its arguments, for the runners command and acp. */
+  command?: Words;
+  /** native: fail if the agent cannot load the session itself. brief: always send a brief. auto: one if it must. Default auto. */
+  way?: "auto" | "native" | "brief";
+  /** Tokens of the brief at most, 300 to 50000. Default 4000. */
+  budgetTokens?: number;
+  /** Only say which way it would go, and show the brief. Nothing is started. */
+  preview?: boolean;
 }
 
 export interface LibraryEventsOptions {
@@ -273,6 +289,11 @@ export class LibraryMethods {
   /** The agent's own command to go on with a session, with its folder. */
   resume(id: string): Promise<LibraryAnswer<SessionResume>> {
     return callLibrary(this.transport, "library/resume", { id });
+  }
+
+  /** Go on with a session, imported or live, in any runner. The agent loads its own session if it can; any other agent gets a brief of the session: goal, state, decisions, open ends, files, last exchange. It may change files. */
+  continueSession(id: string, options: LibraryContinueSessionOptions = {}): Promise<LibraryAnswer<Continuation>> {
+    return callLibrary(this.transport, "library/continue", { id, ...options });
   }
 
   /** A window of a session's events, in full. */

@@ -62,7 +62,7 @@ const numbered = (sequence, type) => ({ session_id: "s", sequence, type });
 
 test("every method has its route: parameters go into the path, then the query or the body", LIMIT, async (t) => {
   const { client, requests } = await scripted(t, respondWith(200, {}));
-  const params = { session_id: "S", realm_id: "R", journey_id: "J", document_id: "D", one: 1, two: "zwei", not: undefined };
+  const params = { session_id: "S", realm_id: "R", journey_id: "J", document_id: "D", id: "I", name: "N", one: 1, two: "zwei", not: undefined };
   for (const [name, route] of Object.entries(ROUTES)) {
     await client.request(name, params);
     const [method, path] = route.split(" ");

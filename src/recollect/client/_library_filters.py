@@ -20,6 +20,7 @@ Sort = Literal[
     "-cost",
 ]
 Facet = Literal["agent", "project", "branch", "mode", "model", "tool", "type", "state", "label"]
+Way = Literal["auto", "native", "brief"]
 Format = Literal["html", "markdown", "jsonl"]
 By = Literal["day", "week", "project", "agent", "model", "session"]
 

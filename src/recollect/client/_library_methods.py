@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from recollect.client._blocking import BlockingTransport
-from recollect.client._library_filters import By, Facet, Format, LibraryFilters, Sort, Words
+from recollect.client._library_filters import By, Facet, Format, LibraryFilters, Sort, Way, Words
 from recollect.client._new_file import FilePath
 from recollect.client._pages import Page, Pages
 from recollect.client.library_results import (
     ActivityPage,
+    Continuation,
     DeletedObservation,
     EventNote,
     EventPage,
@@ -86,6 +87,43 @@ class LibraryMethods:
     def resume(self, id: str) -> SessionResume:
         """The agent's own command to go on with a session, with its folder."""
         return self._transport.call_library(SessionResume, "library/resume", {"id": id})
+
+    def continue_session(
+        self,
+        id: str,
+        *,
+        prompt: str | None = None,
+        runner: str | None = None,
+        command: Words | None = None,
+        way: Way | None = None,
+        budget_tokens: int | None = None,
+        preview: bool | None = None,
+    ) -> Continuation:
+        """Go on with a session, imported or live, in any runner. The agent loads its own session if it can; any other
+        agent gets a brief of the session: goal, state, decisions, open ends, files, last exchange. It may change
+        files.
+
+        `prompt`: What to do next. Default: go on where it stopped.
+        `runner`: A runner of the config, an agent installed on this machine (codex, gemini, …), command or acp.
+        `command`: The program and its arguments, for the runners command and acp.
+        `way`: native: fail if the agent cannot load the session itself. brief: always send a brief. auto: one if it
+        must. Default auto.
+        `budget_tokens`: Tokens of the brief at most, 300 to 50000. Default 4000.
+        `preview`: Only say which way it would go, and show the brief. Nothing is started.
+        """
+        return self._transport.call_library(
+            Continuation,
+            "library/continue",
+            {
+                "id": id,
+                "prompt": prompt,
+                "runner": runner,
+                "command": command,
+                "way": way,
+                "budget_tokens": budget_tokens,
+                "preview": preview,
+            },
+        )
 
     def events(
         self,

@@ -167,6 +167,7 @@ BY_CODE: dict[str, type[RecollectError]] = {
     "runner_unavailable": ProviderError,
     "model_unavailable": ProviderError,
     "not_stored": SessionPersistenceDisabled,
+    "invalid_settings": InternalError,
     "internal_error": InternalError,
 }
 BY_STATUS = {  # for errors without a code: those of journeys and a proxy's error pages have only a status

@@ -32,6 +32,11 @@ class FilterTerm(Struct, frozen=True):
     is_negated: bool = False
     written: str = ""
 
+    def __str__(self) -> str:
+        """The filter as it would be typed."""
+        value = self.value.replace('"', "")
+        return f"{'-' * self.is_negated}{self.key}:" + (f'"{value}"' if " " in value else value)
+
 
 class FilterQuery(Struct, frozen=True):
     """The filters of a query, and the text without them. Further filters may come from elsewhere."""

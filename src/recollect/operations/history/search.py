@@ -3,6 +3,7 @@
 from msgspec.structs import asdict, replace
 
 from recollect.errors import BadRequest
+from recollect.filters import FilterTerm
 from recollect.index.filters import Filters
 from recollect.live import LiveRealm
 from recollect.model import DEFAULT_KINDS, KIND_CODE, now_ms
@@ -15,7 +16,7 @@ from recollect.operations.history.open import find_session, find_turn
 from recollect.operations.history.requests import SearchSessions
 from recollect.operations.ids import Id, Noun, parse_id
 from recollect.operations.library.event_filters import FilteredQuery, read_filters
-from recollect.search import deadline_check, parse
+from recollect.search import Mode, deadline_check, parse
 from recollect.store import Reader
 
 DEADLINE_MS = 5_000
@@ -25,9 +26,19 @@ ONLY_FILTERS = "The query has filters, but no words to find. list_sessions lists
 
 
 def search_sessions(
-    realm: LiveRealm, request: SearchSessions, context: RequestContext, *, explain: bool = False
+    realm: LiveRealm,
+    request: SearchSessions,
+    context: RequestContext,
+    *,
+    explain: bool = False,
+    mode: Mode | None = None,
+    terms: tuple[FilterTerm, ...] = (),
 ) -> HistoryAnswer:
-    """Search events; the query may have filters. `explain` is for the command line: each hit has the parts of its score."""
+    """Search events; the query may have filters.
+
+    Only the command line has options: `explain` adds the parts of its score to each hit, `mode` is how to find, if not as
+    the settings say, and `terms` are further filters.
+    """
     within = _within(request)
     is_late = start_deadline(realm, context, DEADLINE_MS)
     check = deadline_check(is_late)
@@ -37,10 +48,10 @@ def search_sessions(
         if within is None:
             calling = tuple(session.key for session in calling_sessions(reader, context.caller))
             filters = replace(filters, excluded_sessions=calling)
-        asked = read_filters(realm, reader, request.query, filters, check)
+        asked = read_filters(realm, reader, request.query, filters, check, terms)
         query = parse(asked.text, now_ms())
         warnings = realm.warnings(reader)
-        found = find_events(realm, reader, query, _limited(asked, request), asked.limit(request.n_hits), check)
+        found = find_events(realm, reader, query, _limited(asked, request), asked.limit(request.n_hits), check, mode)
         if found.documents is None:
             warnings = realm.warnings(reader)
         warnings = [*warnings, *realm.semantic_warnings(), *asked.notes]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.filters import ResolvedFilters, resolve, split
+from recollect.filters import FilterTerm, ResolvedFilters, resolve, split
 from recollect.index.filters import Filters
 from recollect.live import LiveRealm
 from recollect.model import now_ms
@@ -36,11 +36,19 @@ class FilteredQuery(Struct, frozen=True):
         return hits if self.tools is None else [hit for hit in hits if hit.event.tool in self.tools]
 
 
-def read_filters(realm: LiveRealm, reader: Reader, query: str, others: Filters, check: Callable[[], None]) -> FilteredQuery:
-    """The words of a query, with the filters in it added to others. A query without filters is left as it is."""
+def read_filters(
+    realm: LiveRealm,
+    reader: Reader,
+    query: str,
+    others: Filters,
+    check: Callable[[], None],
+    terms: tuple[FilterTerm, ...] = (),
+) -> FilteredQuery:
+    """The words of a query, with the filters in it and `terms` added to others. Without filters it is left as it is."""
     parsed = split(query)
-    if not parsed.terms:
+    if not parsed.terms and not terms:
         return FilteredQuery(query, others)
+    parsed = replace(parsed, terms=(*terms, *parsed.terms))
     now = now_ms()
     with realm.open_memory() as memory:
         library = Library(realm, reader, memory, SessionStates(realm, reader, now), now, check)
@@ -52,8 +60,11 @@ def read_filters(realm: LiveRealm, reader: Reader, query: str, others: Filters, 
 
 
 def event_filters(library: Library, resolved: ResolvedFilters) -> Filters:
-    """The filters of events. One agent or project is a filter of the index; other filters become a list of sessions."""
-    sessions = resolved.sessions
+    """The filters of events. One agent or project is a filter of the index; other filters become a list of sessions.
+
+    A type is that of the events: `-type:reasoning` leaves out such events, not the sessions that have some.
+    """
+    sessions = replace(resolved.sessions, kinds=EVERY)
     filters = Filters(kinds=resolved.kinds or ALL_KINDS, since=sessions.since, until=sessions.until)
     others = replace(sessions, sources=EVERY, projects=EVERY, since=None, until=None)
     if others.is_empty() and _is_one(sessions.sources) and _is_one(sessions.projects):

@@ -101,10 +101,14 @@ class FilteredRequest(LibraryRequest):
     def filter_query(self) -> FilterQuery:
         """The filters of the parameters and of the query together, and the words of the query."""
         found = split(self.query)
+        return FilterQuery(found.text, (*self.parameter_terms(), *found.terms), self.query)
+
+    def parameter_terms(self) -> tuple[FilterTerm, ...]:
+        """The filters of the parameters."""
         terms = [term for key in KEYS if key not in ("failed", "in") for term in self._terms(key)]
         if self.failed is not None:
             terms.append(FilterTerm("failed", str(self.failed).lower()))
-        return FilterQuery(found.text, (*terms, *found.terms), self.query)
+        return tuple(terms)
 
     def _terms(self, key: str) -> list[FilterTerm]:
         values: Filter = getattr(self, key)
@@ -167,15 +171,14 @@ class ExportSessions(FilteredRequest):
     full: Annotated[bool, _FULL] = False
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many sessions, {ge} to {le}. Default {default}.")] = 50
 
-    def filters(self) -> dict[str, Any]:
-        """The filters as arguments of other requests."""
-        return {name: getattr(self, name) for name in FilteredRequest.__struct_fields__}
-
     def written(self) -> str:
         """The filters and words as they would be typed in a query."""
         query = self.filter_query()
-        terms = [f"{'-' * term.is_negated}{term.key}:{term.value}" for term in query.terms]
-        return " ".join([*terms, query.text]).strip()
+        return " ".join([*map(str, query.terms), query.text]).strip()
+
+    def filters(self) -> dict[str, Any]:
+        """The filters as arguments of other requests."""
+        return {name: getattr(self, name) for name in FilteredRequest.__struct_fields__}
 
 
 class ListEvents(LibraryRequest):

@@ -20,9 +20,9 @@ from recollect.surfaces.cli.short_forms import place_of, short_forms
 
 COUNT = 10  # sessions: one to three screens
 MATCHES = 50  # of a session, the most: the best ones are shown, the others are counted
-TOOL_ARGUMENTS = {"query", "type", "limit", "why"}  # options that the MCP tool knows too
 TOOL_LIMIT = 50  # hits that the MCP tool gives at most
 TURN, EVENT = "turn:", "event:"
+ANY = "*"  # for a query that is not read
 
 
 @click.command("search", cls=FilteredCommand)
@@ -35,7 +35,7 @@ TURN, EVENT = "turn:", "event:"
         "mode": "How to find: text, vector or both. Or only chat, tool_calling, …",
         "why": "Explain each score.",
     },
-    leave_out=("matches",),
+    leave_out=("matches", "cursor"),
 )
 @click.option("--within", metavar="ID", type=TEXT, help="Only in this session or turn.")
 @pager_option
@@ -57,31 +57,33 @@ def command(arguments: dict[str, Any], within: str | None, has_pager: bool, as_j
     place = None if within is None else place_of(opened, within, as_json=as_json)
     if not as_json:
         _print_hits(opened, arguments, place, has_pager=has_pager)
-    elif _is_known_to_tool(arguments):
-        options = {"typed_id": within, "explain": arguments.get("why", False)}
-        ask("search_sessions", _tool_arguments(arguments, place), _ignore, as_json=True, realm=opened, **options)
     else:
-        ask("library_search", _library_arguments(arguments, place), _ignore, as_json=True, realm=opened)
+        request, options = _tool_request(arguments, place)
+        ask("search_sessions", request, _ignore, as_json=True, realm=opened, typed_id=within, **options)
 
 
-def _is_known_to_tool(arguments: dict[str, Any]) -> bool:
-    """Whether the MCP tool `search_sessions` has these options. Then its envelope is printed."""
-    return arguments.keys() <= TOOL_ARGUMENTS and not any(value.startswith("-") for value in arguments.get("type", []))
-
-
-def _tool_arguments(arguments: dict[str, Any], place: str | None) -> dict[str, Any]:
-    """The same request for the MCP tool."""
-    names = {"query": "query", "type": "event_types", "limit": "n_hits"}
-    given = {names[name]: value for name, value in arguments.items() if name in names}
-    return given if place is None else {**given, "within_id": place}
+def _tool_request(arguments: dict[str, Any], place: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same request for the MCP tool `search_sessions`, and what only the command line has."""
+    types = arguments.get("type", [])
+    left_out = [name for name in types if name.startswith("-")]
+    others = {name: value for name, value in arguments.items() if name not in ("query", "limit", "type")}
+    search = SearchLibrary.parse({**others, "query": ANY, "type": left_out})
+    given = {
+        "query": arguments["query"],
+        "n_hits": arguments.get("limit"),
+        "event_types": [name for name in types if name not in left_out] or None,
+        "within_id": place,
+    }
+    request = {name: value for name, value in given.items() if value is not None}
+    return request, {"explain": search.why, "mode": search.search_mode(), "terms": search.parameter_terms()}
 
 
 def _library_arguments(arguments: dict[str, Any], place: str | None) -> dict[str, Any]:
     if place is None:
         return arguments
-    if place.startswith((TURN, EVENT)):
-        raise BadRequest("--within takes a turn only without filters, and never an event.")
-    return {**arguments, "query": f"{arguments.get('query', '')} in:{place}"}
+    if place.startswith(EVENT):
+        raise BadRequest("--within takes a session or a turn, not an event.")
+    return {**arguments, "query": f"{arguments['query']} in:{place}"}
 
 
 def _ignore(answer: Any) -> None:
@@ -115,10 +117,9 @@ def _print_hits(realm: LiveRealm, arguments: dict[str, Any], place: str | None, 
 
 def _hits_in_turn(realm: LiveRealm, arguments: dict[str, Any], place: str) -> tuple[list[Any], Any]:
     """The hits in one turn, which only the MCP tool can search, in the form of the library."""
-    if not _is_known_to_tool(arguments):
-        _library_arguments(arguments, place)  # refuses
-    request = {"n_hits": TOOL_LIMIT, "event_types": list(SEARCHABLE)} | _tool_arguments(arguments, place)
-    answer = answer_of(realm, "search_sessions", request, explain=arguments.get("why", False))
+    request, options = _tool_request(arguments, place)
+    limited = {"n_hits": TOOL_LIMIT, "event_types": list(SEARCHABLE)} | request
+    answer = answer_of(realm, "search_sessions", limited, **options)
     results = answer["data"]["results"]
     matches = [
         {"event": hit["event"]["id"], "type": hit["event"]["type"], "text": hit["snippet"]["text"], "why": hit.get("why")}
