@@ -164,6 +164,7 @@ def test_activity_cuts_sessions_at_the_range(library: Library) -> None:
     assert [name for interval in everything for name in NAMES if name in interval["title"]] == list(NAMES)
 
 
+@pytest.mark.process
 def test_an_answer_names_its_sources_and_keeps_to_the_filters(library: Library) -> None:
     found = library.data("ask", question="Where does the wind come from?")
     assert "The wind is from the west" not in found["answer"], "reasoning is no source of answers"

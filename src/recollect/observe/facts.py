@@ -103,7 +103,8 @@ def drop_repetitions(facts: Iterable[str], title: str, request: str = "") -> lis
     distinct: list[str] = []
     for fact in facts:
         fact = truncate(strip_emphasis(fact), MAX_FACT)
-        if fact and fact not in distinct and adds_words(fact, title) and fact.rstrip(" .!").lower() not in request:
+        is_new = fact not in ("", title, *distinct) and fact.rstrip(" .!").lower() not in request
+        if is_new and adds_words(fact, title):
             distinct.append(fact)
     return distinct[:MAX_FACTS]
 

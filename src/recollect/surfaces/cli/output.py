@@ -57,7 +57,7 @@ def answer_of(
     With `as_json` the deadlines of programs hold; otherwise an answer comes late if need be.
     """
     reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now(has_deadline=as_json), **options)
-    if reply.is_error:
+    if codes_of_reply(reply) is not None:  # what does not exist is no error of the tools, but ends a command
         deliver(reply, as_json=as_json, show=lambda answer: None)
     answer: dict[str, Any] = msgspec.json.decode(reply.text)
     return answer
