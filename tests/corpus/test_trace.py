@@ -77,7 +77,7 @@ def folded_text(event: EventRow) -> str:
     if event.kind is not Kind.TOOL_CALL:
         return event.text().casefold()
     parts = [event.tool or "tool", *texts_in(event.arguments())]
-    return "\n".join([f"{parts[0]} {event.text()}", *parts[1:]]).casefold()
+    return "\0".join([f"{parts[0]} {event.text()}", *parts[1:]]).casefold()
 
 
 def uuid_of(session: SessionRow) -> str:

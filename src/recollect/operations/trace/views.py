@@ -12,6 +12,7 @@ from recollect.operations.ids import uuid_text
 from recollect.operations.trace.steps import Status, Step, ToolUse
 from recollect.shown_time import estimate_field
 from recollect.store import EventRow, SessionRow
+from recollect.store.sqlite.rows import BETWEEN_STRINGS
 
 PREVIEW = 300  # characters, fixed by the contract
 PREVIEW_BYTES = 1_300  # of its JSON: ten previews with their frame are less than 15 KB in any script
@@ -89,7 +90,7 @@ def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
 
 def preview(event: EventRow, query: str) -> str:
     """At most 300 unchanged characters around the first match, with an ellipsis for each cut end."""
-    text = event.full_text()
+    text = event.full_text().replace(BETWEEN_STRINGS, "\n")
     position = _find_folded(text, fold_case(query))
     lead, length = LEAD, PREVIEW
     while True:

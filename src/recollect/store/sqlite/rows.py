@@ -12,6 +12,7 @@ from recollect.store.sqlite.body import decode_arguments, decode_body, preview
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
 
 ESCAPED = re.compile(r'["\\\x00-\x1f]')  # characters that JSON escapes
+BETWEEN_STRINGS = "\n\ufdd0\n"  # of a call, so that no text is found across two of them; no text has this character
 
 
 class ArchiveState(Struct, frozen=True):
@@ -132,7 +133,7 @@ def full_text(kind: Kind, tool: str | None, body: str | bytes) -> str:
     if kind is not Kind.TOOL_CALL:
         return text
     escaped = _escaped(msgspec.json.decode(text)) if "\\" in text else ()
-    return "\n".join((f"{tool or 'tool'} {text}", *escaped))
+    return BETWEEN_STRINGS.join((f"{tool or 'tool'} {text}", *escaped))
 
 
 def _escaped(value: Any) -> Iterator[str]:
