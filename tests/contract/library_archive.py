@@ -140,6 +140,8 @@ class Library:
     def ask(self, operation: str, /, **arguments: Any) -> Any:
         """The answer of an operation with its envelope, also if it is an error."""
         reply = OPERATIONS[f"library_{operation}"].run(self.realm, arguments, RequestContext.now())
+        if reply.file is not None:
+            reply.file.body.close()
         return json.loads(reply.text)
 
     def data(self, operation: str, /, **arguments: Any) -> Any:
