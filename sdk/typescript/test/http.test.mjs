@@ -113,7 +113,7 @@ const REFUSALS = [
   [404, { code: 404, message: "no journey" }, InvalidParams, "INVALID_PARAMS"],
   [404, { error: { code: 404, message: "no journey" } }, InvalidParams, "INVALID_PARAMS"],
   [500, { error: { code: 500, message: "broken" } }, InternalError, "INTERNAL_ERROR"],
-  [400, { schema_version: "x", error: { code: "invalid_request", message: "odd" } }, RecollectError, "invalid_request"],
+  [400, { schema_version: "x", error: { code: "invalid_request", message: "odd" } }, InvalidParams, "invalid_request"],
   [418, { error: "short and stout" }, RecollectError, "HTTP_418"],
   [400, "", InvalidParams, "INVALID_PARAMS"],
   [401, "", Unauthorized, "UNAUTHORIZED"],
