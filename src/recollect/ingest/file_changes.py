@@ -10,13 +10,15 @@ such tools: some logs leave them out.
 from functools import lru_cache
 from itertools import count
 
+from msgspec.structs import replace
+
 from recollect.model import Event, FileChange, Kind
 from recollect.observe.file_access import role_of
 from recollect.observe.file_changes import confirmed, file_changes
 from recollect.observe.paths import join_path, project_path
 from recollect.project import checkout_folder
 from recollect.store import Writer
-from recollect.store.sqlite.file_changes import CallChanges, StoredCall, StoredResponse
+from recollect.store.sqlite.file_changes import MAX_DECODED, CallChanges, StoredCall, StoredResponse
 
 TOOL_KINDS = (Kind.TOOL_CALL, Kind.TOOL_RESPONSE)
 SESSIONS = 50  # of an earlier version whose files are recorded in one transaction: a second of work at most
@@ -37,7 +39,7 @@ class FileRecorder:
         Responses may answer stored calls.
         """
         if self._answers_first(first, events):
-            self.add_all()
+            self.add_all(MAX_DECODED)
             return
         responses = {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and not event.duplicate}
         operations: dict[str, str] = {}
@@ -70,27 +72,27 @@ class FileRecorder:
             tools.setdefault(kind_of_tool(tool), []).append(tool)
         return {kind for kind, names in tools.items() if self._archive.has_response(self._session, names, before)}
 
-    def add_all(self) -> None:
-        """Record the files of all stored calls again."""
+    def add_all(self, max_decoded: int | None = None) -> None:
+        """Record the files of all stored calls again; those of calls with longer arguments from what was recorded."""
         self._answered = self._answered_kinds()
         operations: dict[str, str] = {}
         responses = self._archive.response_keys(self._session)
         changes: list[CallChanges] = []
-        for call in self._archive.stored_calls(self._session):
+        for call in self._archive.stored_calls(self._session, max_decoded):
             response = self._archive.response_of_key(responses[call.seq]) if call.seq in responses else None
-            changes.append((call, self._changes(call, response, operations, has_all=True)))
+            if call.arguments is not None:
+                changed = self._changes(call, response, operations, has_all=True)
+            else:
+                changed = self._confirmed(call, response)
+            changes.append((replace(call, arguments=None), changed))  # all arguments together may not fit in memory
         self._archive.replace_file_changes(self._session, changes)
 
     def _answer(self, call: StoredCall, response: StoredResponse) -> None:
         """Record what a stored call did according to its response, and what later calls did to the same files."""
         before = self._archive.changes_of_call(call.key)
-        if call.arguments is not None:
-            changes = self._changes(call, response)
-        elif not before:
-            self.add_all()
-            return
-        else:
-            changes = confirmed(call.tool, before, response.text, failed=response.failed)
+        if call.arguments is None and not before:  # it was not recorded, because it had no response
+            call = self._archive.stored_call(self._session, call.seq, max_decoded=None) or call
+        changes = self._confirmed(call, response) if call.arguments is None else self._changes(call, response)
         differing = {change.path for change in before ^ {*changes}}
         if not differing:
             return
@@ -100,6 +102,13 @@ class FileRecorder:
             for later in later_calls:
                 answered = self._archive.response_of_key(responses[later.seq]) if later.seq in responses else None
                 self._archive.replace_call_changes(self._session, later, self._changes(later, answered))
+
+    def _confirmed(self, call: StoredCall, response: StoredResponse | None) -> list[FileChange]:
+        """The recorded files of a call, as far as its response confirms them."""
+        recorded = self._archive.changes_of_call(call.key)
+        if response is None:
+            return [] if kind_of_tool(call.tool) in self._answered else [*recorded]
+        return confirmed(call.tool, recorded, response.text, failed=response.failed)
 
     def _changes(
         self,

@@ -66,5 +66,6 @@ def preview(body: str | bytes, max_length: int) -> tuple[str, bool]:
 
 
 def decode_arguments(body: str | bytes) -> dict[str, Any]:
-    value: dict[str, Any] = msgspec.json.decode(decode_body(body))
+    content = body if isinstance(body, str) else _per_thread.decompressor.decompress(body)
+    value: dict[str, Any] = msgspec.json.decode(content)
     return value

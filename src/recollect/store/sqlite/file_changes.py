@@ -127,7 +127,7 @@ class FileChanges(SqliteDatabase):
         ).fetchall()
         return [_call(row) for row in rows]
 
-    def stored_call(self, session: int, seq: int) -> StoredCall | None:
+    def stored_call(self, session: int, seq: int, max_decoded: int | None = MAX_DECODED) -> StoredCall | None:
         """The tool call at a position of a session. It is in the last turn that begins before it, or in the one before."""
         row = self.db.execute(
             f"""
@@ -140,10 +140,9 @@ class FileChanges(SqliteDatabase):
         ).fetchone()
         if row is None:
             return None
-        key, _, at, tool, body = row
-        return StoredCall(key, seq, at, tool, decode_arguments(body) if decoded_size(body) <= MAX_DECODED else None)
+        return _call(row, max_decoded)
 
-    def stored_calls(self, session: int) -> Iterator[StoredCall]:
+    def stored_calls(self, session: int, max_decoded: int | None = None) -> Iterator[StoredCall]:
         """All tool calls of a session, in order."""
         rows = self.db.execute(
             f"""
@@ -151,7 +150,7 @@ class FileChanges(SqliteDatabase):
              WHERE event.session = ? AND event.kind = ? AND event.flags & ? = 0 ORDER BY event.turn, event.seq""",
             (session, CALL, DUPLICATE),
         )
-        return map(_call, rows)
+        return (_call(row, max_decoded) for row in rows)
 
     def response_tools(self, session: int) -> list[str]:
         """The tools of a session's responses."""
@@ -217,6 +216,7 @@ class FileChanges(SqliteDatabase):
         self.put_meta(FILES_PENDING, str(last))
 
 
-def _call(row: tuple[int, int, int, str | None, str | bytes]) -> StoredCall:
+def _call(row: tuple[int, int, int, str | None, str | bytes], max_decoded: int | None = None) -> StoredCall:
     key, seq, at, tool, body = row
-    return StoredCall(key, seq, at, tool, decode_arguments(body))
+    is_decoded = max_decoded is None or decoded_size(body) <= max_decoded
+    return StoredCall(key, seq, at, tool, decode_arguments(body) if is_decoded else None)
