@@ -1,10 +1,11 @@
 """Writes sessions in one of the formats, piece by piece."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import msgspec
 
+from recollect.export.formats import DocumentRequest
 from recollect.export.html_document import HtmlDocument
 from recollect.export.jsonl_document import JsonlDocument
 from recollect.export.markdown_document import MarkdownDocument
@@ -13,38 +14,11 @@ from recollect.export.redactor import ExportRedactor
 from recollect.export.session_content import SessionContent
 from recollect.library_answers import LibrarySession
 
-FormatName = Literal["html", "markdown", "jsonl"]
-
-
-class DocumentFormat(msgspec.Struct, frozen=True):
-    """The names of a format."""
-
-    media_type: str
-    ending: str
-
-
-FORMATS: dict[FormatName, DocumentFormat] = {
-    "html": DocumentFormat("text/html", ".html"),
-    "markdown": DocumentFormat("text/markdown", ".md"),
-    "jsonl": DocumentFormat("application/jsonl", ".jsonl"),
-}
-assert set(FORMATS) == set(get_args(FormatName))
-
 
 class _Document(Protocol):
     def begin(self, sessions: Sequence[LibrarySession]) -> Iterator[str]: ...
     def session(self, number: int, content: SessionContent) -> Iterator[str]: ...
     def end(self) -> Iterator[str]: ...
-
-
-class DocumentRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to write."""
-
-    format: FormatName
-    title: str | None = None
-    """The title of a document about several sessions; None for one session."""
-    is_full: bool = False
-    """Long texts are not shortened."""
 
 
 def write_document(

@@ -21,7 +21,6 @@ from recollect.filters.grammar import CLOSED, FAILED, TRUTH, FilterQuery, Filter
 from recollect.model import KIND_CODE, Kind
 from recollect.project import project_of
 from recollect.session_state import SessionState
-from recollect.sources import all_sources
 from recollect.store import Reader
 from recollect.store.sqlite.session_filter import EVERY, Names, SessionFilter
 
@@ -51,6 +50,8 @@ class Vocabulary:
     @cached_property
     def agents(self) -> list[str]:
         """Those with sessions first: they are what a wrong name meant most likely."""
+        from recollect.sources import all_sources  # 50 ms of CPU, only needed for a filter by agent
+
         return list(dict.fromkeys([*self.reader.names_of("source"), *(source.name for source in all_sources())]))
 
     @cached_property

@@ -7,16 +7,14 @@ A call without a response was refused, broken off, or still waits. It counts onl
 such tools: some logs leave them out.
 """
 
-from functools import lru_cache
 from itertools import count
 
 from msgspec.structs import replace
 
 from recollect.model import Event, FileChange, Kind
+from recollect.observe.checkout import in_checkout
 from recollect.observe.file_access import role_of
 from recollect.observe.file_changes import confirmed, file_changes
-from recollect.observe.paths import join_path, project_path
-from recollect.project import checkout_folder
 from recollect.store import Writer
 from recollect.store.sqlite.file_changes import MAX_DECODED, CallChanges, StoredCall, StoredResponse
 
@@ -151,21 +149,6 @@ def kind_of_tool(tool: str | None) -> str:
     """The kind of a tool: it reads files, edits them, or does anything else, such as to run commands."""
     role = role_of(tool)
     return "edit" if role not in {"", "read"} else role
-
-
-def in_checkout(path: str, folder: str | None) -> str:
-    """A path relative to the root of the checkout, if it is inside. `path` is relative to the folder, or absolute."""
-    root = _root(folder) if folder else None
-    if root is None:
-        return path
-    return project_path(join_path(folder or "", path), root) or path
-
-
-@lru_cache(maxsize=1_024)
-def _root(folder: str) -> str | None:
-    """The root of the checkout above a folder; None if the folder is the root, or there is no repository."""
-    root = checkout_folder(folder)
-    return str(root) if root is not None and folder.startswith(f"{root}/") else None
 
 
 def record_pending_files(archive: Writer, parts: int | None = None) -> None:

@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from recollect.errors import NotFound
 from recollect.filters.resolve import closed_values, near_names, no_such
-from recollect.ingest.file_changes import in_checkout
 from recollect.live import LiveRealm
 from recollect.model import FILE_OPERATIONS
+from recollect.observe.checkout import in_checkout
 from recollect.observe.paths import is_absolute, project_path
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import session_ref

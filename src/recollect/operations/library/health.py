@@ -6,14 +6,12 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from recollect.errors import StoreFault
 from recollect.folders import SETTINGS_FILE
-from recollect.ingest.discover import Log, discover
-from recollect.ingest.projects import logs_in_projects, project_folders
 from recollect.live import LiveRealm
 from recollect.operations.context import RequestContext
 from recollect.operations.library.answers import HealthReport
@@ -22,8 +20,10 @@ from recollect.operations.library.requests import GetHealth
 from recollect.realms import IndexCondition
 from recollect.settings import Settings
 from recollect.shown_time import FIELD, estimate_field
-from recollect.sources import Source, all_sources
 from recollect.store.lock import is_held
+
+if TYPE_CHECKING:
+    from recollect.sources import Source
 
 HINTS = {
     IndexCondition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
@@ -113,6 +113,9 @@ def _bytes(folder: Path, pattern: str) -> int:
 
 def source_rows(realm: LiveRealm, env: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every agent whose logs can be read: whether it is installed, where its logs are, and how many sessions it has."""
+    from recollect.ingest.projects import project_folders
+    from recollect.sources import all_sources  # 60 ms of CPU with the reading of logs, only needed here
+
     with realm.open_archive() as reader:
         counts = reader.counts()
         projects = project_folders(reader.folders(), all_sources(), realm.settings)
@@ -120,8 +123,11 @@ def source_rows(realm: LiveRealm, env: Mapping[str, str]) -> list[dict[str, Any]
 
 
 def _row(
-    source: Source, counts: dict[str, Any], projects: Sequence[Path], settings: Settings, env: Mapping[str, str]
+    source: "Source", counts: dict[str, Any], projects: Sequence[Path], settings: Settings, env: Mapping[str, str]
 ) -> dict[str, Any]:
+    from recollect.ingest.discover import Log, discover
+    from recollect.ingest.projects import logs_in_projects
+
     homes = source.homes(env)
     logs = [log.path for log in discover([source], env, settings, projects) if isinstance(log, Log)]
     with_logs = [project for project in projects if any(logs_in_projects(source, [project]))]

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from recollect.display import MARK, bold, code_span, in_parentheses, list_item, one_line
 from recollect.errors import BadRequest
 from recollect.index.filters import Filters
-from recollect.language_model import ModelDidNotAnswer, open_model
 from recollect.model import DEFAULT_KIND_CODES, now_ms
 from recollect.operations.context import RequestContext, start_deadline
 from recollect.operations.ids import event_ref
@@ -203,6 +202,8 @@ def answer(
     has_model = realm.settings.extraction.by in ("endpoint", "command")
     if not (by_model and has_model and quoted.sources):
         return quoted
+    from recollect.language_model import ModelDidNotAnswer, open_model  # 15 ms of CPU, only needed with a model
+
     try:
         model = open_model(realm.settings.extraction, env)
         prompt = WRITE.format(question=question, excerpts=quoted.answer, limit=MAX_TOKENS)
