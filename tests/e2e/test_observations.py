@@ -12,6 +12,7 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
+from tests.contract.library_archive import Library
 from tests.contract.memory_archive import serve_archive
 from tests.contract.memory_client import OBSERVATION, QUOTED, connect_memory, session_writer, write_session
 from tests.e2e.processes import running
@@ -252,14 +253,19 @@ def test_people_confirm_edit_retire_and_delete_observations(tmp_path: Path) -> N
 
 def test_a_retired_observation_fits_the_filters_that_it_fitted_before(tmp_path: Path) -> None:
     with serve_archive(tmp_path) as memory:
-        person = memory.person
-    options = [
-        ["--type", "decision"], ["--type", "-decision"], ["--concept", "jwt"], ["--concept", "-jwt"], ["--file", "auth.ts"],
-        ["--file", "-auth.ts"], ["--file", "*.ts"], ["--file", "-*.ts"], ["--since", "2026-01-20"], ["--project", "api"],
-        ["--project", "-api"],
+        library = Library(memory.person)
+    filters: list[dict[str, Any]] = [
+        {"type": ["decision"]}, {"type": ["-decision"]}, {"concept": ["jwt"]}, {"concept": ["-jwt"]}, {"file": ["auth.ts"]},
+        {"file": ["-auth.ts"]}, {"file": ["*.ts"]}, {"file": ["-*.ts"]}, {"since": ["2026-01-20"]}, {"project": ["api"]},
+        {"project": ["-api"]},
     ]  # fmt: skip
-    before = [{row["id"] for row in listed(person, "--limit", "200", *chosen)} for chosen in options]
-    assert len({frozenset(found) for found in before}) == len(options)
-    person.run("review", "retire", *[row["id"] for row in listed(person, "--limit", "200")])
-    retired = [{row["id"] for row in listed(person, "--limit", "200", "--state", "retired", *chosen)} for chosen in options]
-    assert retired == before
+
+    def found(**more: Any) -> list[set[str]]:
+        answers = [library.data("observations", limit=200, **chosen, **more) for chosen in filters]
+        return [{row["id"] for row in answer["observations"]} for answer in answers]
+
+    before = found()
+    assert len({frozenset(one) for one in before}) == len(filters)
+    for row in library.data("observations", limit=200)["observations"]:
+        library.data("retire_observation", id=row["id"])
+    assert found(state=["retired"]) == before

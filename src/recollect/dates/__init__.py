@@ -3,14 +3,15 @@
 `spans` has the arithmetic of the calendar, `words` the words. `phrases` reads one phrase by the rules of `absolute`,
 `relative`, `parts`, `day_times` and `ranges`. `questions` finds the phrases in a question. Days, weeks and months are of the
 local time zone; a time with an offset is exact. docs/decisions/2026-11-19-dates.md has the reasons.
+
+The functions here import the patterns when they are called: compiling them takes 9 ms of CPU, and every command imports this
+package.
 """
 
 from datetime import datetime
 
 from msgspec import Struct
 
-from recollect.dates.phrases import read_phrase
-from recollect.dates.questions import find_spans
 from recollect.dates.spans import ImpossibleDate, Now, Span, UnknownNow, bounds
 from recollect.dates.words import is_month_first, plain
 from recollect.errors import BadDate
@@ -54,6 +55,8 @@ def until_of(text: str, now: int) -> int:
 
 def find_windows(question: str, now: int | None) -> tuple[Window, ...]:
     """The times that a question names, in its order. Without `now`, only dates that need no current time."""
+    from recollect.dates.questions import find_spans
+
     return tuple(_window(span, any_year=span.repeats == "year") for span in find_spans(question, _now(now)))
 
 
@@ -84,6 +87,8 @@ def _known_window(text: str, now: int) -> Window:
 
 
 def _read(text: str, now: int) -> Span | None:
+    from recollect.dates.phrases import read_phrase
+
     return read_phrase(plain(text), _now(now))
 
 

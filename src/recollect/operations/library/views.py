@@ -9,7 +9,6 @@ import msgspec
 from recollect.label import label
 from recollect.library_answers import FileEntry, LibraryEvent, LibrarySession, LibraryTurn, Tokens
 from recollect.model import Kind, Usage, timestamp
-from recollect.observe.diffs import unified_diff
 from recollect.operations.ids import event_ref, session_ref, turn_ref, uuid_text
 from recollect.operations.library.costs import Costs
 from recollect.search import shown_text
@@ -151,6 +150,8 @@ def event_views(
 
     `started`: the time of a call, by its sequence number. `ends`: how a call ended, by its sequence number.
     """
+    from recollect.observe.diffs import unified_diff  # 8 ms of CPU, only needed for events
+
     views = []
     for event in events:
         is_call = event.kind is Kind.TOOL_CALL
