@@ -1,8 +1,8 @@
 """Run `make test-fast` with every installed Python that the project supports, each in its own environment.
 
-python scripts/all_pythons.py [--others] [TESTS=tests/unit]
+python scripts/all_pythons.py [--newest] [TESTS=tests/unit]
 
-With --others, all except the one that runs this. Variables are passed on to make.
+With --newest, only the newest one that is installed, if it is not the one that runs this. Variables are passed on to make.
 """
 
 import os
@@ -32,12 +32,14 @@ def main() -> int:
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     variables = [word for word in sys.argv[1:] if "=" in word]
     failed = []
-    for version in SUPPORTED.findall((ROOT / "pyproject.toml").read_text("utf-8")):
-        if "--others" in sys.argv[1:] and version == own:
-            continue
-        if (path := interpreter(version)) is None:
-            print(f"Python {version} is not installed: skipped.", flush=True)
-            continue
+    found = {version: interpreter(version) for version in SUPPORTED.findall((ROOT / "pyproject.toml").read_text("utf-8"))}
+    for version in [version for version, path in found.items() if path is None]:
+        print(f"Python {version} is not installed: skipped.", flush=True)
+    installed = {version: path for version, path in found.items() if path is not None}
+    if "--newest" in sys.argv[1:]:
+        newest = max(installed, key=lambda version: [*map(int, version.split("."))], default=own)
+        installed = {newest: installed[newest]} if newest != own else {}
+    for version, path in installed.items():
         print(f"Python {version}: {path}", flush=True)
         folder = f".venv/python-{version}"
         command = ["make", "test-fast", f"PYTHON={path}", f"VENV={folder}", "GROUP=test", *variables]

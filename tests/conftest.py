@@ -33,15 +33,29 @@ INHERITED = {
 }  # environment variables that tests pass on; those of agents are left out
 
 
+RESTING_THIRD = (
+    "RECOLLECT_RESTING_THIRD"  # 0, 1 or 2: the third of the end-to-end tests that is left out, on every third day
+)
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Twice as many as there are processors: tests wait for processes a third of their time."""
     return 2 * (os.cpu_count() or 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
             item.add_marker(process_guard.MARKER)
+    if third := os.environ.get(RESTING_THIRD):
+        resting = {item.path for item in items if _rests(item.path, int(third))}
+        config.hook.pytest_deselected(items=[item for item in items if item.path in resting])
+        items[:] = [item for item in items if item.path not in resting]
+
+
+def _rests(path: Path, third: int) -> bool:
+    """Whether a file of end-to-end tests belongs to a third of them. The thirds take about the same time."""
+    return path.parent.name == "e2e" and sum(path.stem.encode()) % 3 == third
 
 
 @pytest.hookimpl(wrapper=True)
