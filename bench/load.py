@@ -58,8 +58,12 @@ def encoded(address: str, request: Request) -> bytes:
 async def read_response(reader: asyncio.StreamReader) -> int:
     """Read one response. Returns its status."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
-    await reader.readexactly(length)
+    if b"transfer-encoding: chunked" in head:
+        while size := int((await reader.readline()).partition(b";")[0], 16):
+            await reader.readexactly(size + 2)
+        await reader.readline()
+    else:
+        await reader.readexactly(int(head.partition(b"content-length:")[2].partition(b"\r\n")[0]))
     return int(head.split(b" ", 2)[1])
 
 
