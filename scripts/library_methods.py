@@ -14,8 +14,8 @@ from recollect.operations import FAMILIES, Operation
 from recollect.operations.library.requests import FilteredRequest
 from recollect.operations.schema import Argument, arguments_of
 
-NAMES = {
-    "continue": "continue_session",  # of methods whose name differs from that of the operation
+NAMES = {  # of methods whose name differs from that of the operation
+    "continue": "continue_session",
     "put_label": "label",
     "remove_label": "unlabel",
     "write_note": "note",

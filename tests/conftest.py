@@ -33,9 +33,7 @@ INHERITED = {
 }  # environment variables that tests pass on; those of agents are left out
 
 
-RESTING_THIRD = (
-    "RECOLLECT_RESTING_THIRD"  # 0, 1 or 2: the third of the end-to-end tests that is left out, on every third day
-)
+RESTING_THIRD = "RECOLLECT_RESTING_THIRD"  # 0, 1 or 2: the third of the end-to-end tests that is left out
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from recollect.store.sqlite.database import placeholders
+
 Condition = tuple[str, Sequence[Any]]
 """An SQL condition, and its values."""
 
@@ -65,12 +67,12 @@ def _conditions(filters: ObservationFilters) -> Iterator[Condition]:
     if filters.after is not None:
         yield "(at, key) < (?, ?)", filters.after
     if filters.excluded_sessions:
-        yield f"session NOT IN ({_marks(filters.excluded_sessions)})", filters.excluded_sessions
+        yield f"session NOT IN ({placeholders(filters.excluded_sessions)})", filters.excluded_sessions
     if filters.sessions is not None:
         sessions = msgspec.json.encode([session.hex().upper() for session in filters.sessions]).decode()
         yield "hex(session) IN (SELECT value FROM json_each(?))", [sessions]  # SQLite has unhex only since 3.41
     if filters.projects:
-        yield f"project COLLATE NOCASE IN ({_marks(filters.projects)})", filters.projects
+        yield f"project COLLATE NOCASE IN ({placeholders(filters.projects)})", filters.projects
     yield from _condition_and_negation(_with_types, filters.types, filters.excluded_types)
     yield from _condition_and_negation(_with_concepts, filters.concepts, filters.excluded_concepts)
     yield from _condition_and_negation(_with_files, filters.files, filters.excluded_files)
@@ -87,11 +89,11 @@ def _condition_and_negation(
 
 
 def _with_types(types: Sequence[str]) -> Condition:
-    return f"type COLLATE NOCASE IN ({_marks(types)})", types
+    return f"type COLLATE NOCASE IN ({placeholders(types)})", types
 
 
 def _with_concepts(concepts: Sequence[str]) -> Condition:
-    test = f"key IN (SELECT observation FROM tag WHERE kind = 'concept' AND name IN ({_marks(concepts)}))"
+    test = f"key IN (SELECT observation FROM tag WHERE kind = 'concept' AND name IN ({placeholders(concepts)}))"
     return test, [concept.casefold() for concept in concepts]
 
 
@@ -138,10 +140,6 @@ def _has_file(files: Iterable[str], wanted: Iterable[str]) -> bool:
 def _pattern(path: str) -> str:
     """A path, or a pattern with `*`, as a regular expression for the end of a path."""
     return ".*".join(map(re.escape, normalise_path(path)[1].removeprefix("./").lstrip("/").split("*")))
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ",".join("?" * len(values))
 
 
 def normalise_path(path: str) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """`library/forget`: forgets sessions for good: a few, those of a project, or those that are older than a date."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.dates import until_of
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
@@ -18,14 +19,15 @@ from recollect.operations.library.requests import ForgetSessions
 from recollect.store import SessionRow
 from recollect.store.erase import count_in_memory
 
+if TYPE_CHECKING:
+    from recollect.realms.forget import OnStep
+
 NOTHING_CHOSEN = "Name what to forget: ids, a project, or before a date."
 TWO_CHOICES = "Name either ids, or a project and a date."
 
-OnStep = Callable[[str, int, int], None]  # what is done now, how much of it is done, and how much there is
-
 
 def forget(
-    realm: LiveRealm, request: ForgetSessions, context: RequestContext, on_step: OnStep | None = None
+    realm: LiveRealm, request: ForgetSessions, context: RequestContext, on_step: "OnStep | None" = None
 ) -> LibraryAnswer:
     if not realm.is_writable():
         raise StoreFault(f"The state folder {realm.folder} is read-only, so nothing can be forgotten.")

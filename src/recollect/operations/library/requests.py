@@ -15,7 +15,7 @@ from recollect.store.sqlite.library_queries import FACETS, SORTS
 
 SEARCH_MODES = get_args(Mode)
 MAX_QUERY = 4_096  # characters
-MAX_QUESTION = 20_000
+MAX_QUESTION = 20_000  # characters
 Filter = tuple[str, ...]
 FACET_NAMES = (*FACETS, "state", "label")
 
